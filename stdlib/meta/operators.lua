@@ -235,12 +235,15 @@ function attention_decode(Q, K, V, options) end
 --- row:reduce(v, f, init) and row:max_and_sum_exp(v). row:column(), row:index() and row:length() are
 --- the element's place; row:at("x", column) is another element of the argument x. row:once(v) makes
 --- a result with one value for each row, and row:column_sum(v) one with the sum over all rows.
+--- row:group_max(v, n), group_min and group_sum reduce over groups of n columns, and
+--- row:group_once(v, n) makes a result with one value for each group.
 ---
 --- The result is called with tensors (..., columns), which are broadcast as in NumPy, and numbers.
 --- It chooses how threads share a row from the sizes, and launches the kernel. A last table may have
 --- `out`, a tensor or a list of tensors for the results, `stream` and `check`. The option `types` of
 --- row_kernel is a list of the results' element types. `k:prepare(...)` returns a launch to be
---- called often; `k:explain(...)` says how threads share a row, and why. See docs/rows.md.
+--- called often; `k:explain(...)` says how threads share a row, and why. `k:followed_by(name, g)` is
+--- a row_kernel that gives k's first result to g(row, v, ...). See docs/rows.md.
 ---
 ---     > softmax = row_kernel("softmax", function(row, x)
 ---     >>   local e = row:exp(x - row:max(x))

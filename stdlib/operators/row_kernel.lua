@@ -1,9 +1,10 @@
 -- row_kernel.lua: row_kernel(name, f, options): an operator of rows from a function of one element.
--- row_plan.lua chooses how threads share a row, row_template.lua makes the kernel; this file reads
--- arguments, makes results and launches.
+-- row_arguments.lua reads arguments, row_results.lua makes results, row_plan.lua chooses how
+-- threads share a row, row_template.lua makes the kernel; this file joins them and launches.
 local internal = ...
 local arguments = require "cuttle.arguments"
-local overlap = require "cuttle.overlap"
+local reader = require "cuttle.row_arguments"
+local outcome = require "cuttle.row_results"
 local planner = require "cuttle.row_plan"
 local template = require "cuttle.row_template"
 local tiles = require "cuttle.tiles"
@@ -18,123 +19,13 @@ local function fail(name, format, ...) tiles.fail(name, format, ...) end
 local RowKernel = {}
 local row_type = tiles.new_type("row_kernel", RowKernel)
 
--- {====== Arguments ======
-
--- The names of the function's parameters after the row, for messages and the CUDA C: no two alike.
-local function names_of(op_name, f)
-  local info = debug.getinfo(f, "u")
-  if info.isvararg or info.nparams < 2 then
-    fail(op_name, "the function has %s; expected one for the row and one for each argument, as in "
-      .. "function(row, x, weight)", info.isvararg and "'...' for parameters"
-      or info.nparams .. " parameters")
-  end
-  local names, is_taken = {}, {}
-  for i = 2, info.nparams do
-    local name = debug.getlocal(f, i)
-    if is_taken[name] then name = ("%s_%d"):format(name, i - 1) end
-    names[i - 1], is_taken[name] = name, true
-  end
-  return names
-end
+-- {====== Calls ======
 
 local function is_options(x)
   return type(x) == "table" and getmetatable(x) == nil and x[1] == nil
 end
 
 local known_options <const> = { "check", "out", "stream" }
-
--- {name, kind = "number", value} or what arguments.describe returns, of each.
-local function read_inputs(self, given)
-  for i = 1, math.min(given.n, #self.names) do
-    if given[i] == nil then
-      fail(self.name, "%s is nil, perhaps a misspelt name; expected a tensor (..., columns), or a "
-        .. "number", self.names[i])
-    end
-  end
-  if given.n ~= #self.names then
-    fail(self.name, "%d arguments; expected %d: %s", given.n, #self.names,
-      table.concat(self.names, ", "))
-  end
-  local inputs, device = {}, nil
-  for i, x in ipairs(given) do
-    local name = self.names[i]
-    if type(x) == "number" then
-      inputs[i] = { name = name, kind = "number", value = x }
-    else
-      arguments.check_tensor(self.name, x, name, "(..., columns), or a number", "a row_kernel "
-        .. "launches its kernel itself")
-      inputs[i] = arguments.flat(arguments.describe(self.name, x, name, true))
-      if device and x.device ~= device.tensor.device then
-        fail(self.name, "%s is on %s but %s is on %s; expected all on one device", name, x.device,
-          device.name, device.tensor.device)
-      end
-      device = device or inputs[i]
-    end
-  end
-  if not device then
-    fail(self.name, "no argument is a tensor; expected one of shape (..., columns)")
-  end
-  return inputs, device.tensor.device
-end
-
--- The shape to which all tensors broadcast, as in NumPy: last modes are aligned, and extents of 1
--- stretch.
-local function broadcast(self, inputs)
-  local extents = {} -- from the last one on
-  for _, t in ipairs(inputs) do
-    for i = 1, t.extent and #t.extent or 0 do
-      local n = t.extent[#t.extent + 1 - i]
-      local have = extents[i] or 1
-      if have ~= 1 and n ~= 1 and n ~= have then
-        fail(self.name, "%s is %s; its mode %d has extent %d, but another argument has %d; what "
-          .. "has one value for each row is (..., 1)", t.name, shape(t.tensor), #t.extent - i, n,
-          have)
-      end
-      extents[i] = have == 1 and n or have
-    end
-  end
-  return extents
-end
-
-local function product(extents, first)
-  local n = 1
-  for i = first, #extents do n = n * extents[i] end
-  return n
-end
-
--- The stride of each broadcast mode, from the last one on; 0 where it stretches.
-local function strides_of(t, extents)
-  local strides = {}
-  for i = 1, #extents do
-    local at = #t.extent + 1 - i
-    strides[i] = at >= 1 and t.extent[at] > 1 and t.stride[at] or 0
-  end
-  return strides
-end
-
--- The rows' modes as one, the last of them first, so that neighbours become one mode.
-local function rows_of(extents, strides)
-  local e, s = { 1 }, { 0 }
-  for i = 2, #extents do e[i], s[i] = extents[i], strides[i] end
-  local l = coalesce(layout(e, s))
-  return shape(l), stride(l)
-end
-
--- The tensor as (row, column), or (column) where all rows have the same.
-local function as_rows(t, extents)
-  local strides = strides_of(t, extents)
-  local n, d = rows_of(extents, strides)
-  if t.kind == "columns" then return view(t.tensor, layout(extents[1], strides[1])) end
-  if t.kind == "of row" then return view(t.tensor, layout({ n, 1 }, { d, 0 })) end
-  return view(t.tensor, layout({ n, extents[1] }, { d, strides[1] }))
-end
-
-local function kind_of(t, extents)
-  local last, rows = t.extent[#t.extent] or 1, 1
-  for i = 1, #t.extent - 1 do rows = rows * t.extent[i] end
-  if last == 1 and extents[1] > 1 then return "of row" end
-  return rows == 1 and product(extents, 2) > 1 and "columns" or "elements"
-end
 
 -- {====== Plans ======
 
@@ -143,20 +34,40 @@ local function has_clusters(target) return target.sm == 0 or target.sm >= 90 end
 
 -- Can TMA bring rows of the input? One stride for all rows, and 16 bytes between them.
 local function has_boxes(t, extents)
-  local strides = strides_of(t, extents)
-  local n, d = rows_of(extents, strides)
+  local strides = reader.strides_of(t, extents)
+  local n, d = reader.rows_of(extents, strides)
   if type(n) == "table" and #n == 1 then n, d = n[1], d[1] end
   local bytes = t.tensor.dtype.bytes
   return math.type(n) == "integer" and d * bytes % 16 == 0 and strides[1] == 1
     and internal.launch.address(t.tensor) % 16 == 0
 end
 
+-- {least =, most =} columns of the function's groups, nil: it has none. `most` is of those that are
+-- reduced.
+local function groups_of(self, kinds, columns)
+  if #kinds.groups == 0 and #kinds.sizes == 0 then return nil end
+  local group = { least = math.huge, most = 1 }
+  for _, list in ipairs { kinds.groups, kinds.sizes } do
+    for _, n in ipairs(list) do group.least = math.min(group.least, n) end
+  end
+  for _, n in ipairs(kinds.groups) do group.most = math.max(group.most, n) end
+  local divisor = planner.divisor(group.most)
+  if group.least < divisor then
+    fail(self.name, "groups of %d and of %d columns; with groups of %d the smallest may have %d",
+      group.least, group.most, group.most, divisor)
+  elseif columns % divisor ~= 0 then
+    fail(self.name, "rows have %d columns; groups of %d need a multiple of %d", columns, group.most,
+      divisor)
+  end
+  return group
+end
+
 -- What row_plan.lua asks.
-local function problem_of(inputs, results, extents, kinds, n_reductions)
+local function problem_of(self, inputs, results, extents, kinds)
   local columns = extents[1]
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
-    n_reductions = n_reductions, n_columns = 0 }
+    n_reductions = kinds.n_reductions, n_columns = 0, group = groups_of(self, kinds, columns) }
   problem.has_clusters = has_clusters(on_device.target(inputs.device))
   problem.has_boxes = problem.has_clusters
   for _, kind in ipairs(kinds) do
@@ -165,7 +76,7 @@ local function problem_of(inputs, results, extents, kinds, n_reductions)
   for _, list in ipairs { inputs, results } do
     for _, t in ipairs(list) do
       if t.kind == "elements" or t.kind == "columns" then
-        local size, strides = t.tensor.dtype.bytes, strides_of(t, extents)
+        local size, strides = t.tensor.dtype.bytes, reader.strides_of(t, extents)
         if t.kind == "elements" and list == inputs then
           problem.bytes = problem.bytes + size
           problem.smallest = math.min(problem.smallest, size)
@@ -182,7 +93,7 @@ local function problem_of(inputs, results, extents, kinds, n_reductions)
   return problem
 end
 
--- {====== Results ======
+-- {====== What the function returns ======
 
 local function check_found(self, found)
   if #found == 0 then fail(self.name, "the function returns nothing; return what to store") end
@@ -193,8 +104,9 @@ local function check_found(self, found)
   end
 end
 
--- What the function returns: a list of "elements", "once" or "column"; its `types`, none of them
--- narrow; and n_reductions. Found by a trace.
+-- What the function returns: a list of "elements", "once", "column" or "group"; its `types`, none
+-- of them narrow; n_reductions; the sizes of its `groups` that are reduced, and `sizes` and
+-- `by_result` of those that are stored. Found by a trace.
 local function kinds_of(self, inputs, given)
   local key = {}
   for i, t in ipairs(inputs) do key[i] = t.tensor and t.tensor.dtype.name .. t.kind or "number" end
@@ -202,8 +114,9 @@ local function kinds_of(self, inputs, given)
   if self.kinds[key] == nil then
     local found
     local reads_at = {}
-    local note = static_fn(function(kinds, types, n)
-      found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at }
+    local note = static_fn(function(kinds, types, n, groups, sizes, by_result)
+      found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at,
+        groups = groups, sizes = sizes, by_result = by_result }
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)
@@ -217,115 +130,12 @@ local function kinds_of(self, inputs, given)
   return self.kinds[key]
 end
 
--- The extents of a result of that kind.
-local function shape_of(kind, extents)
-  if kind == "column" then return { extents[1] } end
-  local shape = {}
-  for i = #extents, 2, -1 do shape[#shape + 1] = extents[i] end
-  shape[#shape + 1] = kind == "once" and 1 or extents[1]
-  return shape
-end
-
-local function type_of(self, i, kinds, inputs)
-  if self.types[i] then return self.types[i] end
-  if kinds[i] ~= "elements" then return kinds.types[i] end
-  for _, kind in ipairs { "elements", "of row", "columns" } do
-    for _, t in ipairs(inputs) do
-      if t.kind == kind then
-        local dtype = t.tensor.dtype
-        local computed = kinds.types[i]
-        return computed.is_float and not dtype.is_float and computed or dtype
-      end
-    end
-  end
-end
-
-local function check_result(self, t, shape)
-  for i = 1, math.max(#shape, #t.extent) do
-    if t.extent[i] ~= shape[i] then
-      fail(self.name, "%s is %s; expected (%s)", t.name, t.tensor.layout, table.concat(shape, ","))
-    end
-  end
-end
-
--- Has the result the input's elements, each at its own place?
-local function is_in_place(result, input, extents)
-  if result.kind ~= "elements" or input.kind ~= "elements"
-    or result.tensor.dtype.bytes ~= input.tensor.dtype.bytes
-    or internal.launch.address(result.tensor) ~= internal.launch.address(input.tensor) then
-    return false
-  end
-  local a, b = strides_of(result, extents), strides_of(input, extents)
-  for i in ipairs(a) do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
-end
-
--- Sums of columns are stored when all rows have been read.
-local function check_input(self, kinds, r, input, extents)
-  if input.kind == "number" or r.kind == "column" or not overlap.shares(r, input) then return end
-  r.is_in_place = is_in_place(r, input, extents)
-  if not r.is_in_place then
-    fail(self.name, "%s shares memory with %s, but not element by element: it would be read after "
-      .. "it is written; give %s memory of its own", r.name, input.name, r.name)
-  elseif kinds.reads_at[input.name] then
-    fail(self.name, "%s takes the place of %s, of which row:at reads other elements: they would "
-      .. "be read after they are written; give %s memory of its own", r.name, input.name, r.name)
-  end
-end
-
--- Given results: do they keep what is stored, and does nobody read it too late?
-local function check_places(self, kinds, results, inputs, extents)
-  for i, r in ipairs(results) do
-    if r.tensor.device ~= inputs.device then
-      fail(self.name, "%s is on %s but the arguments are on %s; expected all on one device", r.name,
-        r.tensor.device, inputs.device)
-    elseif overlap.has_shared(r) then
-      fail(self.name, "%s is %s: elements share memory, so they cannot hold different results",
-        r.name, r.tensor.layout)
-    end
-    for _, input in ipairs(inputs) do check_input(self, kinds, r, input, extents) end
-    for j = 1, i - 1 do
-      if overlap.shares(r, results[j]) then
-        fail(self.name, "%s shares memory with %s; give %s memory of its own", r.name,
-          results[j].name, r.name)
-      end
-    end
-  end
-end
-
-local function given_results(self, kinds, out)
-  if tiles.type_name(out) == "tensor" then out = { out } end
-  if out == nil or type(out) == "table" and #out == #kinds then return out end
-  if type(out) ~= "table" then
-    fail(self.name, "out is of type %s; expected a tensor, or a list of them", tiles.type_name(out))
-  end
-  fail(self.name, "out has %d tensors; the function returns %d values", #out, #kinds)
-end
-
-local function read_results(self, kinds, inputs, extents, options)
-  local out = given_results(self, kinds, options.out)
-  local results = {}
-  for i, kind in ipairs(kinds) do
-    local shape = shape_of(kind, extents)
-    local x = out and out[i]
-      or on_device.new(inputs.device, type_of(self, i, kinds, inputs), row_major(shape))
-    arguments.check_tensor(self.name, x, ("out[%d]"):format(i), "of the result's shape",
-      "a row_kernel launches its kernel itself")
-    results[i] = arguments.flat(arguments.describe(self.name, x, ("out[%d]"):format(i), true))
-    results[i].kind, results[i].given = kind, x
-    check_result(self, results[i], shape)
-  end
-  if out then check_places(self, kinds, results, inputs, extents) end
-  return results
-end
-
 -- {====== Launches ======
 
 local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0,
-    p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares) }
+    p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares),
+    tostring(p.group ~= nil) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do key[#key + 1] = t.kind end
   return table.concat(key, " ")
@@ -352,7 +162,7 @@ local function boxes_for(p, inputs, extents)
   local boxes = {}
   for _, t in ipairs(inputs) do
     if t.kind == "elements" then
-      local n, d = rows_of(extents, strides_of(t, extents))
+      local n, d = reader.rows_of(extents, reader.strides_of(t, extents))
       boxes[t.name] = view(t.tensor,
         layout({ p.box, p.columns // p.box, n }, { 1, p.box, n == 1 and p.columns or d }))
     end
@@ -375,18 +185,21 @@ local function results_for(p, results, extents, n_blocks, device)
       after[#after + 1] = sum_of_columns(partial, t.given)
     else
       t.kind = p.kinds[i] == "once" and "of row" or "elements"
-      outs["r" .. i] = as_rows(t, extents)
+      local own = table.move(extents, 1, #extents, 1, {})
+      own[1] = outcome.columns_of(i, p.kinds, extents)
+      outs["r" .. i] = reader.as_rows(t, own)
     end
   end
   return outs, after
 end
 
 -- {kernel =, launch =, args =} of each launch, in order.
-local function steps_of(self, p, args, inputs, results, extents, options)
-  local n_rows = product(extents, 2)
+local function steps_of(self, p, call, results)
+  local inputs, extents, options = call.inputs, call.extents, call.options
+  local n_rows = reader.product(extents, 2)
   local n_blocks = blocks_for(p, cdiv(n_rows, p.rows), inputs.device)
   local outs, steps = results_for(p, results, extents, n_blocks, inputs.device)
-  local first = { kernel = kernel_of(self, p), args = { args, outs, n_rows },
+  local first = { kernel = kernel_of(self, p), args = { call.args, outs, n_rows },
     launch = { grid = n_blocks * p.parts, block = p.threads,
       cluster = p.parts > 1 and not p.is_flat and p.parts or nil } }
   if p.stages then table.insert(first.args, 2, boxes_for(p, inputs, extents)) end
@@ -399,10 +212,12 @@ end
 
 -- Without elements there are still sums of columns, zeros; rows without columns have no element of
 -- which what a row has once could be computed.
-local function steps_of_nothing(self, kinds, results, extents, options, device)
+local function steps_of_nothing(self, call, results)
+  local kinds, extents, options, device = call.kinds, call.extents, call.options,
+    call.inputs.device
   local steps = {}
   for i, t in ipairs(results) do
-    if kinds[i] == "once" and product(extents, 2) > 0 then
+    if kinds[i] == "once" and reader.product(extents, 2) > 0 then
       fail(self.name, "rows have 0 columns, so there is no element of which result %d could be "
         .. "computed; expected at least 1", i)
     elseif kinds[i] == "column" and extents[1] > 0 then
@@ -422,8 +237,8 @@ local function needs_spared(p, results, n_rows)
   return false
 end
 
--- All that a call needs: steps, the plan, the results.
-local function prepare(self, ...)
+-- What a call is given: {inputs, options, extents, kinds}, and `args` and `names` for the kernel.
+local function read_call(self, ...)
   if tiles.type_name(self) ~= "row_kernel" then
     fail(op, "a method was called with '.'; write ':', as in k:prepare(x)")
   end
@@ -434,33 +249,45 @@ local function prepare(self, ...)
     given.n = given.n - 1
   end
   options = arguments.options(self.name, options, known_options, "{out = y}")
-  local inputs, device = read_inputs(self, given)
+  local inputs, device = reader.read_inputs(self, given)
   inputs.device = device
-  local extents = broadcast(self, inputs)
-  local args, tensors, names = {}, {}, {}
+  local extents = reader.broadcast(self, inputs)
+  local args, names = {}, {}
   for i, t in ipairs(inputs) do
-    t.kind = t.kind or kind_of(t, extents)
-    args[t.name] = t.kind == "number" and t.value or as_rows(t, extents)
+    t.kind = t.kind or reader.kind_of(t, extents)
+    args[t.name] = t.kind == "number" and t.value or reader.as_rows(t, extents)
     names[i] = { name = t.name, kind = t.kind }
   end
-  local kinds = kinds_of(self, inputs, args)
-  local results = read_results(self, kinds, inputs, extents, options)
-  for i, t in ipairs(results) do tensors[i] = t.given end
-  if product(extents, 1) == 0 then
-    return steps_of_nothing(self, kinds, results, extents, options, device), nil, tensors
-  end
-  local p = planner.plan(problem_of(inputs, results, extents, kinds, kinds.n_reductions))
-  p.spares = needs_spared(p, results, product(extents, 2))
+  return { inputs = inputs, options = options, extents = extents, args = args, names = names,
+    kinds = kinds_of(self, inputs, args) }
+end
+
+-- The plan, nil: there are no elements.
+local function plan_of(self, call, results)
+  local inputs, extents, kinds = call.inputs, call.extents, call.kinds
+  if reader.product(extents, 1) == 0 then return nil end
+  local p = planner.plan(problem_of(self, inputs, results, extents, kinds))
+  p.spares = needs_spared(p, results, reader.product(extents, 2))
   p.is_narrow = true
   for _, t in ipairs(inputs) do
     if t.kind == "elements" then p.is_narrow = p.is_narrow and t.tensor.dtype.bytes <= 2 end
   end
-  p.name, p.f, p.inputs, p.kinds, p.types = self.name, self.f, names, kinds, kinds.types
-  return steps_of(self, p, args, inputs, results, extents, options), p, tensors
+  p.name, p.f, p.inputs, p.kinds, p.types = self.name, self.f, call.names, kinds, kinds.types
+  return p
+end
+
+-- The steps of a call, and its results.
+local function prepare(self, ...)
+  local call = read_call(self, ...)
+  local results, tensors = outcome.read(self, call), {}
+  for i, t in ipairs(results) do tensors[i] = t.given end
+  local p = plan_of(self, call, results)
+  if p then return steps_of(self, p, call, results), tensors end
+  return steps_of_nothing(self, call, results), tensors
 end
 
 row_type.__call = function(self, ...)
-  local steps, _, tensors = prepare(self, ...)
+  local steps, tensors = prepare(self, ...)
   launches.run(steps)
   return table.unpack(tensors)
 end
@@ -471,25 +298,35 @@ end
 
 --- The launches as a function without arguments, to be called often, and the list of results.
 function RowKernel:prepare(...)
-  local steps, _, tensors = prepare(self, ...)
+  local steps, tensors = prepare(self, ...)
   return launches.prepare(steps), tensors
+end
+
+-- How the largest groups are reduced.
+local function explain_groups(p)
+  local lanes = math.min(p.group.most // p.width, p.lanes)
+  return lanes <= 1 and "; groups of columns by one thread"
+    or ("; groups of %d columns by %d lanes of a warp"):format(p.group.most, lanes)
 end
 
 --- Which shape runs for these arguments, and why: {shape =, threads =, ..., text =}.
 function RowKernel:explain(...)
-  local _, p = prepare(self, ...)
+  local call = read_call(self, ...)
+  local p = plan_of(self, call, outcome.read(self, call, true))
   if not p then
     return { shape = "none", text = "a result without elements: nothing is launched" }
   end
   local text = ("%s: %s; vectors of %d, %d for each thread, %d rows in a block of %d threads")
     :format(p.shape, p.why, p.width, p.deep, p.rows, p.threads)
+  if p.group then text = text .. explain_groups(p) end
   return { shape = p.shape, threads = p.threads, lanes = p.lanes, rows = p.rows, parts = p.parts,
     width = p.width, deep = p.deep, text = text }
 end
 
 --- The CUDA C of the kernel for these arguments.
 function RowKernel:source(...)
-  local step = prepare(self, ...)[1]
+  local steps = prepare(self, ...)
+  local step = steps[1]
   return step and step.kernel(step.launch):source(table.unpack(step.args))
 end
 
@@ -511,19 +348,66 @@ local function types_in(options)
   return types
 end
 
---- row_kernel([name, ]f[, options])
-function M.row_kernel(name, f, options)
-  if type(name) == "function" then name, f, options = "rows", name, f end
-  if type(f) ~= "function" then
-    fail(op, "argument 2 is of type %s; expected a function (row, x, ...) of one element",
-      tiles.type_name(f))
-  end
+local function check_name(name)
   if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
     fail(op, "the name is %s; letters, digits and '_' were expected", tostring(name))
   end
+end
+
+local function check_function(f, which, want)
+  if type(f) ~= "function" then
+    fail(op, "%s is of type %s; expected a function %s of one element", which, tiles.type_name(f),
+      want)
+  end
+end
+
+local function new(name, f, names, options)
   options = arguments.options(op, options, creation_options, "{types = {f16}}")
-  return setmetatable({ name = name, f = f, names = names_of(op, f), types = types_in(options),
-    kinds = {}, made = {} }, row_type)
+  return setmetatable({ name = name, f = f, names = names, types = types_in(options), kinds = {},
+    made = {} }, row_type)
+end
+
+--- row_kernel([name, ]f[, options])
+function M.row_kernel(name, f, options)
+  if type(name) == "function" then name, f, options = "rows", name, f end
+  check_function(f, "argument 2", "(row, x, ...)")
+  check_name(name)
+  return new(name, f, reader.names_of(op, f), options)
+end
+
+-- f(row, its n arguments), whose first result g gets in place of an element, with the arguments
+-- that are left. g's results take its place.
+local function composed(f, n, g)
+  return function(row, ...)
+    local given = { ... }
+    local first = { f(row, table.unpack(given, 1, n)) }
+    local all = { g(row, first[1], table.unpack(given, n + 1)) }
+    for i = 2, #first do all[#all + 1] = first[i] end
+    return table.unpack(all)
+  end
+end
+
+--- A row_kernel that gives its first result to another function while it is in registers:
+--- g(row, v, ...) with v in place of an element, and then arguments of its own. What g returns
+--- takes the place of the first result.
+function RowKernel:followed_by(name, g, options)
+  if tiles.type_name(self) ~= "row_kernel" then
+    fail(op, "a method was called with '.'; write ':', as in k:followed_by(name, g)")
+  end
+  check_name(name)
+  if tiles.type_name(g) == "row_kernel" then g = g.f end
+  check_function(g, "followed_by's argument 2", "(row, v, ...)")
+  local names, more = table.move(self.names, 1, #self.names, 1, {}), reader.names_of(op, g)
+  for i = 2, #more do
+    for _, taken in ipairs(self.names) do
+      if taken == more[i] then
+        fail(op, "followed_by: '%s' is the name of an argument of both functions; give it another "
+          .. "name in the second", taken)
+      end
+    end
+    names[#names + 1] = more[i]
+  end
+  return new(name, composed(self.f, #self.names, g), names, options)
 end
 
 return M

@@ -73,6 +73,46 @@ function Row:reduce(value, combine, init)
   return reduction(self, "by function", { value }, combine, init)
 end
 
+-- {====== Groups of columns ======
+
+local MOST_GROUP <const> = 1024
+
+local function check_group(n, what)
+  if math.type(n) == "integer" and n > 0 and n <= MOST_GROUP and n & n - 1 == 0 then return end
+  fail("%s: groups of %s columns; expected a power of two, known before the launch, from 1 to %d",
+    what, tostring(n), MOST_GROUP)
+end
+
+-- The result of the next reduction of groups, or the value where it is not known yet.
+local function in_group(row, kind, what, value, n)
+  check_row(row)
+  check_group(n, what)
+  row.n_groups = row.n_groups + 1
+  check_reached(row.n_groups, what)
+  local number = row.n_groups
+  row.groups[number] = { kind = kind, values = { M.storable(value, what .. "'s argument 1") },
+    n = n, after = row.seen }
+  local known = row.known_groups[number]
+  if known ~= nil then return known end
+  return row.groups[number].values[1]
+end
+
+function Row:group_sum(value, n) return in_group(self, "add", "row:group_sum", value, n) end
+
+function Row:group_max(value, n) return in_group(self, "max", "row:group_max", value, n) end
+
+function Row:group_min(value, n) return in_group(self, "min", "row:group_min", value, n) end
+
+-- A result with one value for each group of n columns, that of the group's first one.
+function Row:group_once(value, n)
+  check_row(self)
+  check_group(n, "row:group_once")
+  self.sizes[#self.sizes + 1] = n
+  return { group = M.storable(value, "row:group_once's argument 1"), n = n }
+end
+
+-- {====== Softmax and other elements ======
+
 -- The least finite number: below what is added, and exp(lowest - lowest) is no NaN.
 local function least_finite(dtype)
   return cast(dtype == f64 and -0x1.fffffffffffffp+1023 or -0x1.fffffep+127, dtype)
@@ -152,9 +192,11 @@ function Row:keep(value)
 end
 
 --- The row of one call of the function: `known` has the results of the first reductions; `keeper`
---- gets a value to keep, its number, and how many reductions come before it.
-function M.new(p, thread, known, column, keeper)
-  return setmetatable({ known = known, found = {}, seen = 0, kept = 0, keeper = keeper,
+--- gets a value to keep, its number, and how many reductions come before it. `known_groups` has the
+--- results of the first reductions of groups.
+function M.new(p, thread, known, column, keeper, known_groups)
+  return setmetatable({ known_groups = known_groups or {}, groups = {}, n_groups = 0, sizes = {},
+    known = known, found = {}, seen = 0, kept = 0, keeper = keeper,
     holds = p.holds or p.stages, is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
     note_at = p.note_at }, Row)

@@ -12,19 +12,29 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 
 -- {====== Elements ======
 
--- body(j, v): vector v of the row is the thread's j-th one.
-local function each_vector(p, thread, body)
+-- body(j, v, found): vector v of the row is the thread's j-th one. `together(j, v, is_in)`, if it
+-- is given, comes first, and all lanes of a warp reach it at once: those behind the row with its
+-- last vector, of which is_in is false. What it returns is `found`.
+local function each_vector(p, thread, body, together)
   local first = thread.part * (p.deep * p.lanes) + thread.lane
+  local inside = body
+  if together then inside = function(j, v) body(j, v, together(j, v, true)) end end
   local full = p.is_whole and p.deep or p.parts == 1 and p.vectors // p.lanes or 0
   if full > 0 and (p.keeps or p.holds) then
-    for j in range(full) do body(j, first + j * p.lanes) end
+    for j in range(full) do inside(j, first + j * p.lanes) end
   elseif full > 0 then
-    for j in range(0, full, { unroll = 4 }) do body(j, first + j * p.lanes) end
+    for j in range(0, full, { unroll = 4 }) do inside(j, first + j * p.lanes) end
   end
   if full == p.deep then return end
   for j in range(full, p.deep) do
     local v = first + j * p.lanes
-    if v < p.vectors then body(j, v) end
+    if together then
+      local is_in = v < p.vectors
+      local found = together(j, min(v, p.vectors - 1), is_in)
+      if is_in then body(j, v, found) end
+    elseif v < p.vectors then
+      body(j, v)
+    end
   end
 end
 
@@ -54,7 +64,7 @@ function M.open(p, given, row, staged)
 end
 
 local function load(p, thread)
-  each_vector(p, thread, function(j, v)
+  local function bring(j, v)
     for i = 1, #thread.inputs do
       local x = thread.inputs[i]
       if x.held and not p.spares then
@@ -63,7 +73,12 @@ local function load(p, thread)
         if thread.is_row then copy(vector(x.slice, p, v), x.held(_, j)) end
       end
     end
-  end)
+  end
+  if p.group then -- lanes behind the row take part with its last vector
+    each_vector(p, thread, function() end, bring)
+  else
+    each_vector(p, thread, bring)
+  end
 end
 
 -- The vectors of a pass: what is not held is read.
@@ -94,8 +109,8 @@ end
 -- {====== Passes ======
 
 -- What one call of the function found and returned.
-local function call(p, thread, known, column, values, keeper)
-  local row = methods.new(p, thread, known, column, keeper)
+local function call(p, thread, known, column, values, keeper, groups)
+  local row = methods.new(p, thread, known, column, keeper, groups)
   return row, { p.f(row, table.unpack(values, 1, #p.inputs)) }
 end
 
@@ -108,24 +123,61 @@ function M.call_first(p, thread, known, keeper)
   return call(p, thread, known, 0, values, keeper)
 end
 
+-- What row:keep does in a pass: it stores a value when the pass is the value's first one.
+local function keeper_for(kept, known, e, j, stores)
+  return function(value, number, pass)
+    local at = kept[number]
+    if at == nil or pass > #known then return value end
+    if pass < #known then return at[{ e, j }] end
+    if stores then at[{ e, j }] = value end
+    return value
+  end
+end
+
+-- The function called for each element of a vector: its rows and what they returned, from 0 on.
+local function call_vector(p, thread, known, kept, at, groups, stores)
+  local calls = { rows = {}, returned = {} }
+  for e = 0, p.width - 1 do
+    calls.rows[e], calls.returned[e] = call(p, thread, known, at.v * p.width + e,
+      values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), groups)
+  end
+  return calls
+end
+
+local function check_size(p, found)
+  if found.n >= p.width and found.n <= p.width * 32 then return end
+  fail("%s has groups of %d columns, other ones than when it was first called for such arguments; "
+    .. "make one row_kernel for each", p.name, found.n)
+end
+
+-- The reductions of groups that come before the next one of rows. Each is known as soon as the
+-- warp's lanes have met, so the function is called once more for each of them.
+local function groups_of(p, thread, known, kept, at, is_in)
+  local groups = {}
+  for n, found in ipairs(thread.groups) do
+    if found.after <= #known then
+      check_size(p, found)
+      local calls = call_vector(p, thread, known, kept, at, groups)
+      groups[n] = reducer.over_group(p, calls.rows, n, is_in)
+    end
+  end
+  return groups
+end
+
 -- body(calls, j, v) for each vector v of the thread, its j-th: calls.rows and calls.returned are
 -- lists, from 0 on, of its elements.
 local function each_call(p, thread, known, kept, body)
-  each_vector(p, thread, function(j, v)
-    local now = vectors_of(p, thread, j, v)
-    local calls = { rows = {}, returned = {} }
-    for e = 0, p.width - 1 do
-      calls.rows[e], calls.returned[e] = call(p, thread, known, v * p.width + e,
-        values_of(thread.inputs, now, e),
-        function(value, number, pass)
-          local at = kept[number]
-          if at == nil or pass > #known then return value end
-          if pass < #known then return at[{ e, j }] end
-          at[{ e, j }] = value
-          return value
-        end)
-    end
-    body(calls, j, v)
+  if not p.group then
+    return each_vector(p, thread, function(j, v)
+      local at = { j = j, v = v, now = vectors_of(p, thread, j, v) }
+      body(call_vector(p, thread, known, kept, at, {}, true), j, v)
+    end)
+  end
+  each_vector(p, thread, function(j, v, found)
+    body(call_vector(p, thread, known, kept, found.at, found.groups, true), j, v)
+  end, function(j, v, is_in)
+    local at = { j = j, v = v, now = vectors_of(p, thread, j, v) }
+    return { at = at, groups = groups_of(p, thread, known, kept, at, is_in) }
   end)
 end
 
@@ -138,11 +190,15 @@ local function reduce_pass(p, thread, known, kept, found)
   return reducer.over_row(p, thread, reducer.join(chains, found), found)
 end
 
--- "elements", "once" or "column", for a value that the function returned.
+local marks <const> = { "once", "column", "group" }
+
+-- "elements", "once", "column" or "group", for a value that the function returned.
 function M.kind_of(v)
   if type(v) ~= "table" or getmetatable(v) ~= nil then return "elements" end
-  if v.once == nil and v.column == nil then return "elements" end
-  return v.once ~= nil and "once" or "column"
+  for _, mark in ipairs(marks) do
+    if v[mark] ~= nil then return mark end
+  end
+  return "elements"
 end
 
 local function store_vector(p, thread, to, v, value_of)
@@ -161,6 +217,18 @@ local function add_columns(p, thread, sum, j, value_of)
   end
 end
 
+-- What a group has once, by the lane of its first column.
+local function store_group(p, thread, to, v, value)
+  if thread.is_row and v * p.width % value.n == 0 then
+    to[{ thread.row, v * p.width // value.n }] = cast(value.group, to.dtype)
+  end
+end
+
+-- What a row has once may be made of its first group.
+local function store_of_first(thread, to, v, value)
+  if thread.is_row and v == 0 then to[{ thread.row, 0 }] = cast(value.once, to.dtype) end
+end
+
 -- The last pass: elements are stored, and added to the thread's sums of columns.
 local function store_pass(p, thread, known, kept, results)
   each_call(p, thread, known, kept, function(calls, j, v)
@@ -171,6 +239,10 @@ local function store_pass(p, thread, known, kept, results)
         store_vector(p, thread, results["r" .. i], v, value_of)
       elseif kind == "column" then
         add_columns(p, thread, thread.sums[i], j, value_of)
+      elseif kind == "group" then
+        store_group(p, thread, results["r" .. i], v, value_of(0))
+      elseif p.group then
+        store_of_first(thread, results["r" .. i], v, value_of(0))
       end
     end
   end)
@@ -214,11 +286,12 @@ function M.do_row(p, thread, results)
     return value
   end)
   if thread.waits then cluster_wait() end
+  thread.groups = row.groups
   for n, found in ipairs(row.found) do known[n] = reduce_pass(p, thread, known, kept, found) end
   local returned = select(2, M.call_first(p, thread, known))
   check_kinds(p, returned)
-  if has_pass(returned) then store_pass(p, thread, known, kept, results) end
-  store_once(thread, returned, results)
+  if p.group or has_pass(returned) then store_pass(p, thread, known, kept, results) end
+  if not p.group then store_once(thread, returned, results) end
 end
 
 -- {====== Sums of columns ======

@@ -8,10 +8,12 @@
 --   in_turns  blocks take rows in turns      stages   slots of shared memory for parts of rows
 --   box, boxes  elements of a box, and boxes of a part
 --   per_sm    blocks in turns of a multiprocessor
+--   group     {least =, most =} columns of a group that is reduced, nil: none. A vector lies in one
+--             group, and a group in the lanes of one warp
 --   shape, why  for explain
 local M = {}
 
-local WIDE_BYTES <const>, BLOCK <const> = 16, 128
+local WIDE_BYTES <const>, BLOCK <const>, WARP <const> = 16, 128, 32
 local FEW_BYTES <const>, MOST_BYTES <const> = 32, 256 -- of a row in a thread's registers
 local FLAT_BYTES <const>, CLUSTER_BYTES <const> = 64, 128 -- without reductions; in a cluster
 local MOST_LANES <const> = 512 -- threads that hold a row with MOST_BYTES each
@@ -19,6 +21,9 @@ local MOST_PARTS <const> = 8 -- more blocks in a cluster need a permission
 local MOST_BOX <const> = 256 -- elements of a box along a mode
 local KEPT <const> = 32 -- elements of a thread that are kept from pass to pass
 local RING_BYTES <const>, STAGES <const> = 196608, 3 -- of the slots of a multiprocessor; of a block
+
+--- The least number that has to divide the columns, for groups of at most so many of them.
+function M.divisor(most) return math.max(1, most // WARP) end
 
 -- Threads for so many vectors, if each is to hold at most `most` of them.
 local function lanes_for(vectors, most, limit)
@@ -85,10 +90,13 @@ end
 ---   columns_divide     the same of the columns, at most 256
 ---   has_clusters, has_boxes   the device's, and the inputs can be boxes
 ---   n_reductions, n_columns   of the function: reductions of rows, sums of columns
+---   group     {least =, most =} columns of its groups, nil: none
 function M.plan(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,
     per_sm = 8 }
   p.width = math.max(1, math.min(WIDE_BYTES // problem.largest, problem.divides))
+  p.group = problem.group
+  if p.group then p.width = math.max(math.min(p.width, p.group.least), M.divisor(p.group.most)) end
   p.vectors = p.columns // p.width
   local step = math.max(1, problem.bytes * p.width)
   local few, most = math.max(1, FEW_BYTES // step), math.max(1, MOST_BYTES // step)

@@ -126,6 +126,17 @@ local function exchange(thread, found, values, n, put, meet)
   return out
 end
 
+-- The n-th reduction of groups, of a vector's calls by element: the value of the vector's group, in
+-- the neighbouring lanes that have it. `is_in`: the vector is one of the row's.
+function M.over_group(p, rows, n, is_in)
+  local found = rows[0].groups[n]
+  local combine, init = operation(found, 1)
+  local sum = found.values[1]
+  for e = 1, p.width - 1 do sum = combine(sum, rows[e].groups[n].values[1]) end
+  local lanes = min(found.n // p.width, p.lanes)
+  return lanes == 1 and sum or warp_reduce(where(is_in, sum, init), found.kind, lanes)
+end
+
 -- The reduction's values over all threads of the row: of warps, of the block, of the cluster.
 function M.over_row(p, thread, sums, found)
   if p.lanes == 1 then return sums end

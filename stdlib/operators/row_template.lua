@@ -127,21 +127,25 @@ function M.make(p)
   return p.in_turns and make_turns(p) or make_direct(p)
 end
 
---- A kernel that is traced, not launched: note(kinds, types, n) gets what the function returns,
---- "elements", "once" or "column" and the type of each, and how many reductions it has.
+--- A kernel that is traced, not launched: note(kinds, types, n, groups, sizes, by_result) gets what
+--- the function returns, "elements", "once", "column" or "group" and the type of each; how many
+--- reductions it has; the sizes of groups that are reduced, and of those that are stored, also by
+--- result.
 function M.probe(p, note)
   return kernel(p.name .. "_probe", function(given)
     local thread = in_row(p, new_thread(p), blockIdx.x, 0, given, 1)
     local row, returned = passes.call_first(p, thread, {})
-    local kinds, types = {}, {}
+    local kinds, types, groups, by_result = {}, {}, {}, {}
+    for i, found in ipairs(row.groups) do groups[i] = found.n end
     for i = 1, #returned do
       local value = returned[i]
       kinds[i] = passes.kind_of(value)
+      if kinds[i] == "group" then by_result[i] = value.n end
       if kinds[i] ~= "elements" then value = value[kinds[i]] end
       value = methods.storable(value, ("value %d that the function returns"):format(i))
       types[i] = internal.kernel.dtype_of(value)
     end
-    note(kinds, types, #row.found)
+    note(kinds, types, #row.found, groups, row.sizes, by_result)
   end)
 end
 

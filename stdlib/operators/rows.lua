@@ -2,6 +2,7 @@
 -- quantisation, and their gradients. Arguments and results are (..., columns); what a row has once
 -- is (..., 1). All take {out =, stream =} last, as any row_kernel does.
 local internal = ...
+local formats = require "cuttle.row_formats"
 local reducer = require "cuttle.row_reduce"
 local M = {}
 
@@ -149,6 +150,20 @@ M.quantize = row_kernel("quantize", function(row, x)
   local scale = max(row:max(abs(x)), 1e-12) * (1.0 / 448.0)
   return x * (1.0 / scale), row:once(scale)
 end, { types = { f8e4m3 } })
+
+-- quantize_F(x), rms_norm_F(x, weight, epsilon), add_rms_norm_F(x, residual, weight, epsilon) and
+-- swiglu_F(gate, up) for each format F of row_formats.lua -> the elements and the scales of blocks,
+-- and then what rms_norm and add_rms_norm return after their first result.
+local function quantized(name, format, types)
+  M["quantize_" .. name] = row_kernel("quantize_" .. name,
+    function(row, x) return format(row, x) end, { types = types })
+  for _, first in ipairs { "rms_norm", "add_rms_norm", "swiglu" } do
+    local own = ("%s_%s"):format(first, name)
+    M[own] = M[first]:followed_by(own, format, { types = types })
+  end
+end
+
+for _, format in ipairs(formats.named) do quantized(table.unpack(format)) end
 
 -- {====== Choices ======
 

@@ -1,0 +1,143 @@
+-- row_results.lua: the results of a row_kernel: their shapes and types, and whether those that are
+-- given can hold them.
+local internal = ...
+local arguments = require "cuttle.arguments"
+local overlap = require "cuttle.overlap"
+local on_device = require "cuttle.operator_device"
+local reader = require "cuttle.row_arguments"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local fail <const> = tiles.fail
+
+-- How many columns result i has.
+function M.columns_of(i, kinds, extents)
+  if kinds[i] == "group" then return cdiv(extents[1], kinds.by_result[i]) end
+  return kinds[i] == "once" and 1 or extents[1]
+end
+
+-- The extents of result i.
+local function shape_of(i, kinds, extents)
+  if kinds[i] == "column" then return { extents[1] } end
+  local shape = {}
+  for m = #extents, 2, -1 do shape[#shape + 1] = extents[m] end
+  shape[#shape + 1] = M.columns_of(i, kinds, extents)
+  return shape
+end
+
+local function type_of(self, i, kinds, inputs)
+  if self.types[i] then return self.types[i] end
+  if kinds[i] ~= "elements" then return kinds.types[i] end
+  for _, kind in ipairs { "elements", "of row", "columns" } do
+    for _, t in ipairs(inputs) do
+      if t.kind == kind then
+        local dtype = t.tensor.dtype
+        local computed = kinds.types[i]
+        return computed.is_float and not dtype.is_float and computed or dtype
+      end
+    end
+  end
+end
+
+local function check_result(self, t, shape)
+  for i = 1, math.max(#shape, #t.extent) do
+    if t.extent[i] ~= shape[i] then
+      fail(self.name, "%s is %s; expected (%s)", t.name, t.tensor.layout, table.concat(shape, ","))
+    end
+  end
+end
+
+-- Has the result the input's elements, each at its own place?
+local function is_in_place(result, input, extents)
+  if result.kind ~= "elements" or input.kind ~= "elements"
+    or result.tensor.dtype.bytes ~= input.tensor.dtype.bytes
+    or internal.launch.address(result.tensor) ~= internal.launch.address(input.tensor) then
+    return false
+  end
+  local a, b = reader.strides_of(result, extents), reader.strides_of(input, extents)
+  for i in ipairs(a) do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
+end
+
+-- Sums of columns are stored when all rows have been read.
+local function check_input(self, kinds, r, input, extents)
+  if input.kind == "number" or r.kind == "column" or not overlap.shares(r, input) then return end
+  r.is_in_place = is_in_place(r, input, extents)
+  if not r.is_in_place then
+    fail(self.name, "%s shares memory with %s, but not element by element: it would be read after "
+      .. "it is written; give %s memory of its own", r.name, input.name, r.name)
+  elseif kinds.reads_at[input.name] then
+    fail(self.name, "%s takes the place of %s, of which row:at reads other elements: they would "
+      .. "be read after they are written; give %s memory of its own", r.name, input.name, r.name)
+  end
+end
+
+-- Given results: do they keep what is stored, and does nobody read it too late?
+local function check_places(self, kinds, results, inputs, extents)
+  for i, r in ipairs(results) do
+    if r.tensor.device ~= inputs.device then
+      fail(self.name, "%s is on %s but the arguments are on %s; expected all on one device", r.name,
+        r.tensor.device, inputs.device)
+    elseif overlap.has_shared(r) then
+      fail(self.name, "%s is %s: elements share memory, so they cannot hold different results",
+        r.name, r.tensor.layout)
+    end
+    for _, input in ipairs(inputs) do check_input(self, kinds, r, input, extents) end
+    for j = 1, i - 1 do
+      if overlap.shares(r, results[j]) then
+        fail(self.name, "%s shares memory with %s; give %s memory of its own", r.name,
+          results[j].name, r.name)
+      end
+    end
+  end
+end
+
+local function given_results(self, kinds, out)
+  if tiles.type_name(out) == "tensor" then out = { out } end
+  if out == nil or type(out) == "table" and #out == #kinds then return out end
+  if type(out) ~= "table" then
+    fail(self.name, "out is of type %s; expected a tensor, or a list of them", tiles.type_name(out))
+  end
+  fail(self.name, "out has %d tensors; the function returns %d values", #out, #kinds)
+end
+
+-- Result i as it would be made, without its memory.
+local function not_made(dtype, shape)
+  local strides, n = {}, 1
+  for i = #shape, 1, -1 do strides[i], n = n, n * shape[i] end
+  return { tensor = { dtype = dtype }, extent = shape, stride = strides }
+end
+
+local function describe_result(self, i, x)
+  local name = ("out[%d]"):format(i)
+  arguments.check_tensor(self.name, x, name, "of the result's shape",
+    "a row_kernel launches its kernel itself")
+  local result = arguments.flat(arguments.describe(self.name, x, name, true))
+  result.given = x
+  return result
+end
+
+-- The results, given or made; with `makes_none` those that are not given stay without memory.
+function M.read(self, call, makes_none)
+  local kinds, inputs, extents = call.kinds, call.inputs, call.extents
+  local out = given_results(self, kinds, call.options.out)
+  local results = {}
+  for i, kind in ipairs(kinds) do
+    local shape = shape_of(i, kinds, extents)
+    local dtype = not out and type_of(self, i, kinds, inputs)
+    if makes_none and not out then
+      results[i] = not_made(dtype, shape)
+    else
+      results[i] = describe_result(self, i, out and out[i]
+        or on_device.new(inputs.device, dtype, row_major(shape)))
+      check_result(self, results[i], shape)
+    end
+    results[i].kind = kind
+  end
+  if out then check_places(self, kinds, results, inputs, extents) end
+  return results
+end
+
+return M

@@ -1,0 +1,232 @@
+-- Reductions over groups of a row's columns, in all shapes, under check; the formats that rows are
+-- quantised to, against plain Lua; functions that follow a row_kernel; and what is refused.
+local rows = require "cuttle.rows"
+local formats = require "cuttle.row_formats"
+
+local checked <const> = {check = not device().sm}
+
+-- {====== Shapes ======
+
+-- Reductions of groups before, between and after those of rows.
+local function mixed(row, x)
+  local top = row:group_max(abs(x), 32)
+  local share = x / top
+  local sum = row:sum(share)
+  local y = share * (sum + 2.0)
+  local low, total = row:group_min(y, 64), row:group_sum(y, 8)
+  return y - low, row:group_once(top, 32), row:group_once(total, 8), row:once(total)
+end
+local plain = row_kernel("plain", mixed)
+local sums = row_kernel("sums", function(row, x)
+  local y, a, b, c = mixed(row, x)
+  return y, a, b, c, row:column_sum(y)
+end)
+
+-- f of the values of each group of n.
+local function by_group(values, n, f)
+  local found = {}
+  for i = 0, #values do
+    local g = i // n
+    found[g] = found[g] == nil and values[i] or f(found[g], values[i])
+  end
+  return found
+end
+
+local function expected(x, r, n)
+  local magnitude, share, y, sum = {}, {}, {}, 0
+  for i = 0, n - 1 do magnitude[i] = math.abs(x[{r, i}]) end
+  local top = by_group(magnitude, 32, math.max)
+  for i = 0, n - 1 do
+    share[i] = x[{r, i}] / top[i // 32]
+    sum = sum + share[i]
+  end
+  for i = 0, n - 1 do y[i] = share[i] * (sum + 2) end
+  local low = by_group(y, 64, math.min)
+  local total = by_group(y, 8, function(a, b) return a + b end)
+  for i = 0, n - 1 do y[i] = y[i] - low[i // 64] end
+  return y, top, total
+end
+
+local function worst(got, r, want)
+  local most = 0
+  for i = 0, #want do most = math.max(most, math.abs(got[{r, i}] - want[i])) end
+  return most
+end
+
+for _, case in ipairs{{plain, 3, 32}, {plain, 5, 100}, {plain, 2, 1300}, {plain, 2, 66002},
+                      {plain, 2, 270000}, {sums, 3, 64}, {sums, 3, 1024}, {sums, 2, 1002}} do
+  local f, R, n = table.unpack(case)
+  local x = randn(f32, row_major{R, n})
+  local y, top, total, first, columns = f(x, checked)
+  local error, all = 0, {}
+  for r = 0, R - 1 do
+    local want_y, want_top, want_total = expected(x, r, n)
+    local scale = 1 + math.abs(want_total[0])
+    error = math.max(error, worst(y, r, want_y) / scale, worst(top, r, want_top),
+      worst(total, r, want_total) / scale / 8, math.abs(first[{r, 0}] - total[{r, 0}]))
+    for i = 0, n - 1 do all[i] = (all[i] or 0) + want_y[i] end
+  end
+  for i = 0, columns and n - 1 or -1 do
+    error = math.max(error, math.abs(columns[i] - all[i]) / R / 9)
+  end
+  print(f:explain(x).shape, n, error < 1e-4 or error)
+end
+-- expect: warp	32	true
+-- expect: warp	100	true
+-- expect: block	1300	true
+-- expect: cluster	66002	true
+-- expect: stream	270000	true
+-- expect: warp	64	true
+-- expect: staged	1024	true
+-- expect: block	1002	true
+
+do -- columns that lie apart, and groups of one column
+  local x = randn(f32, row_major{64, 6})
+  local k = row_kernel("k", function(row, a)
+    return a - row:group_max(a, 32), row:group_once(row:group_sum(a, 1), 1)
+  end)
+  local columns = view(x, layout({6, 64}, {1, 6}))
+  local packed = zeros(f32, row_major{6, 64})
+  copy(columns, packed)
+  local a, b = k(columns, checked)
+  local c, d = k(packed, checked)
+  print(allclose(a, c, {rtol = 0, atol = 0}), allclose(b, packed, {rtol = 0, atol = 0}), d.shape)
+  print(k:explain(x).text:match "groups.*", plain:explain(columns).text:match "groups.*")
+end
+-- expect: true	true	(6,64)
+-- expect: groups of 32 columns by 8 lanes of a warp	groups of 64 columns by 32 lanes of a warp
+
+-- {====== Formats ======
+
+-- The number of f8e4m3 or f8e5m2 next to v, as the host casts it.
+local function narrow(v, dtype) return reference.cast(full(f32, 1, v), dtype)[0] end
+
+local function mx_of(values, first, dtype, exponent)
+  local top = 0
+  for i = first, first + 31 do top = math.max(top, math.abs(values(i))) end
+  local e = top == 0 and -math.huge or math.floor(math.log(top, 2) + 1e-12) - exponent
+  local byte = math.max(e, -127) + 127
+  return byte // 1, function(i) return narrow(values(i) * 2.0 ^ (127 - byte), dtype) end
+end
+
+for _, case in ipairs{{"quantize_mxfp8", f8e4m3, 8}, {"quantize_mxfp8_e5m2", f8e5m2, 15}} do
+  local name, dtype, exponent = table.unpack(case)
+  local x = randn(f32, row_major{2, 96})
+  for i = 0, 31 do x[{0, i}] = 0 end
+  for i = 32, 63 do x[{0, i}] = x[{0, i}] * 1e30 end
+  for i = 64, 95 do x[{0, i}] = x[{0, i}] * 1e-30 end
+  x[{1, 7}] = 4.0
+  local q, scale = rows[name](x, checked)
+  local wrong = 0
+  for r = 0, 1 do
+    for g = 0, 2 do
+      local byte, value = mx_of(function(i) return x[{r, i}] end, 32 * g, dtype, exponent)
+      if scale[{r, g}] ~= byte then wrong = wrong + 1 end
+      for i = 32 * g, 32 * g + 31 do
+        if q[{r, i}] ~= value(i) then wrong = wrong + 1 end
+      end
+    end
+  end
+  print(q.dtype, scale.dtype, scale.shape, scale[{0, 0}], wrong)
+end
+-- expect: f8e4m3	u8	(2,3)	0	0
+-- expect: f8e5m2	u8	(2,3)	0	0
+
+-- The largest error of q scale beside x, in scales; and the largest |q|.
+local function quantised(q, scale, x, n)
+  local error, most = 0, 0
+  for r = 0, 1 do
+    for i = 0, n - 1 do
+      local s = scale[{r, i // 128}]
+      error = math.max(error, math.abs(q[{r, i}] * s - x[{r, i}]) / s)
+      most = math.max(most, math.abs(q[{r, i}]))
+    end
+  end
+  return error, most
+end
+
+do -- half of the largest numbers' spacing is the largest error
+  local n <const> = 320
+  local x, w = randn(f32, row_major{2, n}), randn(f32, n)
+  local residual, up = randn(f32, row_major{2, n}), randn(f32, row_major{2, n})
+  local normal, gated = rows.rms_norm(x, w, 1e-6), rows.swiglu(x, up)
+  local added, sum = rows.add_rms_norm(x, residual, w, 1e-6)
+  for _, case in ipairs{{"fp8_blocks", 16}, {"fp8_e5m2_blocks", 4096}, {"int8_blocks", 0.5}} do
+    local name, limit = case[1], case[2] * 1.001
+    local function of(first, want, ...)
+      local q, scale, third = rows[first .. name](...)
+      local error, most = quantised(q, scale, want, n)
+      return error <= limit or error, most, third and third.shape
+    end
+    print(name, of("quantize_", x, x))
+    print(of("rms_norm_", normal, x, w, 1e-6))
+    print(of("swiglu_", gated, x, up), (of("add_rms_norm_", added, x, residual, w, 1e-6)))
+  end
+  local _, _, same = rows.add_rms_norm_mxfp8(x, residual, w, 1e-6)
+  print(allclose(same, sum, {rtol = 0, atol = 0}))
+end
+-- expect: fp8_blocks	true	448.0	nil
+-- expect: true	448.0	(2,1)
+-- expect: true	true
+-- expect: fp8_e5m2_blocks	true	57344.0	nil
+-- expect: true	57344.0	(2,1)
+-- expect: true	true
+-- expect: int8_blocks	true	127	nil
+-- expect: true	127	(2,1)
+-- expect: true	true
+-- expect: true
+
+do -- a block of zeros, and a following function with arguments of its own
+  local q, scale = rows.quantize_fp8_blocks(zeros(bf16, row_major{1, 128}))
+  print(q[{0, 5}], scale[{0, 0}] > 0)
+  local scaled = rows.softmax:followed_by("scaled", function(row, y, factor)
+    return y * factor, row:once(row:sum(y))
+  end)
+  print(scaled, scaled(zeros(f32, row_major{1, 4}), 8.0)[{0, 3}])
+end
+-- expect: 0.0	true
+-- expect: row_kernel scaled(x, factor)	2.0
+
+do -- explain makes no results: these would take terabytes
+  local x = view(zeros(bf16, 128), layout({1 << 30, 4096}, {0, 0}))
+  local found = rows.quantize_mxfp8:explain(x)
+  print(found.shape, found.width, formats.named[1][1])
+end
+-- expect: flat	1	fp8_blocks
+
+-- {====== What is refused ======
+
+local function refused(f, ...)
+  print((select(2, pcall(f, ...)):gsub("^[^ ]+:%d+: ", "")))
+end
+local x = zeros(f32, row_major{2, 64})
+local function of(f) return function(a) return row_kernel("k", f)(a or x) end end
+refused(of(function(row, a) return row:group_max(a, 48) end))
+-- expect: row_kernel: row:group_max: groups of 48 columns; expected a power of two, known before the launch, from 1 to 1024
+refused(of(function(row, a) return row:group_once(a, 2048) end))
+-- expect: row_kernel: row:group_once: groups of 2048 columns; expected a power of two, known before the launch, from 1 to 1024
+refused(of(function(row, a) return row.group_sum(a, 32) end))
+-- expect: row_kernel: a method of the row was called with '.'; write ':', as in row:sum(x)
+refused(of(function(row, a) return row:group_min({a}, 32) end))
+-- expect: row_kernel: row:group_min's argument 1 is of type table; expected a number
+refused(of(function(row, a) return row:group_max(a, 128) end), zeros(f32, row_major{2, 66}))
+-- expect: k: rows have 66 columns; groups of 128 need a multiple of 4
+refused(of(function(row, a) return row:group_max(a, 128), row:group_once(a, 2) end))
+-- expect: k: groups of 2 and of 128 columns; with groups of 128 the smallest may have 4
+refused(of(function(row, a) if a > 2.0 then return a - row:group_max(a, 32) end return a end))
+-- expect: row_kernel: row:group_max under a run-time condition or in a run-time loop: all threads of a row must reach it alike; call it before, and choose with where(condition, a, b)
+refused(rows.softmax.followed_by, rows.softmax, "k", 3)
+-- expect: row_kernel: followed_by's argument 2 is of type number; expected a function (row, v, ...) of one element
+refused(rows.softmax.followed_by, rows.softmax, "k", function(row, y, x) return y * x end)
+-- expect: row_kernel: followed_by: 'x' is the name of an argument of both functions; give it another name in the second
+refused(rows.softmax.followed_by, "k", function(row, y) return y end)
+-- expect: row_kernel: a method was called with '.'; write ':', as in k:followed_by(name, g)
+
+do -- the size may not change with upvalues
+  local n = 32
+  local k = row_kernel("k", function(row, a) return a - row:group_max(a, n) end)
+  k(x)
+  n = 256
+  refused(k, zeros(f32, row_major{5, 64}))
+end
+-- expect: row_kernel: k has groups of 256 columns, other ones than when it was first called for such arguments; make one row_kernel for each
