@@ -54,7 +54,33 @@ for _, n in ipairs { 7, 100, 1000, 1024, 4096, 5000, 16384, 32768, 40000, 131072
     count = count + 1
   end
 end
+for _, D in ipairs { 64, 96, 128, 256 } do -- heads, with rotary embedding
+  local x, w = random(bf16, 33, 7, D), random(bf16, D)
+  local cos, sin = random(f32, 40, D // 2), random(f32, 40, D // 2)
+  local at = view(arange(i32, 33), layout({33, 1, 1}, {1, 0, 0})):to(x.device)
+  for _, name in ipairs { "rotary_halves", "rotary_pairs" } do
+    same(D, name, x, cos, sin, at)
+    same(D, "rms_norm_" .. name, x, w, 1e-6, cos, sin, at)
+    count = count + 2
+  end
+end
 print("compared with the CPU engine:", count)
+local function time_rotary()
+  local T, H, D <const> = 16384, 32, 128
+  local x, w = random(bf16, T, H, D), random(bf16, D)
+  local cos, sin = random(f32, T, D // 2), random(f32, T, D // 2)
+  local at = view(arange(i32, T), layout({T, 1, 1}, {1, 0, 0})):to(x.device)
+  for _, name in ipairs { "rotary_halves", "rotary_pairs" } do
+    local turn = rows[name]:prepare(x, cos, sin, at, {out = x})
+    local both = rows["rms_norm_" .. name]:prepare(x, w, 1e-6, cos, sin, at)
+    for i, launch in ipairs { turn, both } do
+      local ms = bench(launch)
+      print(("%dx%dx%d %s%s %.3f TB/s"):format(T, H, D, i == 2 and "rms_norm_" or "", name,
+        4 * T * H * D / ms / 1e9))
+    end
+  end
+end
+time_rotary()
 for s, shape in ipairs { { 32768, 1024 }, { 32768, 4096 }, { 8192, 32768 }, { 16384, 131072 } } do
   local R, n = shape[1], shape[2]
   local x = random(bf16, R, n)

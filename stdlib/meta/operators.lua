@@ -236,7 +236,8 @@ function attention_decode(Q, K, V, options) end
 --- the element's place; row:at("x", column) is another element of the argument x. row:once(v) makes
 --- a result with one value for each row, and row:column_sum(v) one with the sum over all rows.
 --- row:group_max(v, n), group_min and group_sum reduce over groups of n columns, and
---- row:group_once(v, n) makes a result with one value for each group.
+--- row:group_once(v, n) makes a result with one value for each group. Arguments that the option
+--- `tables` names are not broadcast; the function indexes them.
 ---
 --- The result is called with tensors (..., columns), which are broadcast as in NumPy, and numbers.
 --- It chooses how threads share a row from the sizes, and launches the kernel. A last table may have
@@ -257,6 +258,6 @@ function attention_decode(Q, K, V, options) end
 --- See: block_reduce, kernel.
 ---@param name? string the kernel's name
 ---@param f function
----@param options? table `{types = {f16, f32}}`
+---@param options? table `{types = {f16, f32}, tables = {"cos"}}`
 ---@return function
 function row_kernel(name, f, options) end

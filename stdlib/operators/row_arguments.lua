@@ -23,7 +23,8 @@ function M.names_of(op_name, f)
   return names
 end
 
--- {name, kind = "number", value} or what arguments.describe returns, of each.
+-- {name, kind = "number", value} or what arguments.describe returns, of each; kind = "table" of a
+-- tensor that the function gets whole.
 function M.read_inputs(self, given)
   for i = 1, math.min(given.n, #self.names) do
     if given[i] == nil then
@@ -35,7 +36,7 @@ function M.read_inputs(self, given)
     fail(self.name, "%d arguments; expected %d: %s", given.n, #self.names,
       table.concat(self.names, ", "))
   end
-  local inputs, device = {}, nil
+  local inputs, device, has_rows = {}, nil, false
   for i, x in ipairs(given) do
     local name = self.names[i]
     if type(x) == "number" then
@@ -44,15 +45,17 @@ function M.read_inputs(self, given)
       arguments.check_tensor(self.name, x, name, "(..., columns), or a number", "a row_kernel "
         .. "launches its kernel itself")
       inputs[i] = arguments.flat(arguments.describe(self.name, x, name, true))
+      if self.is_table[name] then inputs[i].kind = "table" end
       if device and x.device ~= device.tensor.device then
         fail(self.name, "%s is on %s but %s is on %s; expected all on one device", name, x.device,
           device.name, device.tensor.device)
       end
       device = device or inputs[i]
+      has_rows = has_rows or not self.is_table[name]
     end
   end
-  if not device then
-    fail(self.name, "no argument is a tensor; expected one of shape (..., columns)")
+  if not has_rows then
+    fail(self.name, "no argument is a tensor with rows; expected one of shape (..., columns)")
   end
   return inputs, device.tensor.device
 end
@@ -62,7 +65,7 @@ end
 function M.broadcast(self, inputs)
   local extents = {} -- from the last one on
   for _, t in ipairs(inputs) do
-    for i = 1, t.extent and #t.extent or 0 do
+    for i = 1, t.extent and t.kind ~= "table" and #t.extent or 0 do
       local n = t.extent[#t.extent + 1 - i]
       local have = extents[i] or 1
       if have ~= 1 and n ~= 1 and n ~= have then

@@ -42,24 +42,16 @@ local function has_boxes(t, extents)
     and internal.launch.address(t.tensor) % 16 == 0
 end
 
--- {least =, most =} columns of the function's groups, nil: it has none. `most` is of those that are
--- reduced.
-local function groups_of(self, kinds, columns)
+-- The columns of the function's largest group that is reduced, nil: it has no groups.
+local function group_of(self, kinds, columns)
   if #kinds.groups == 0 and #kinds.sizes == 0 then return nil end
-  local group = { least = math.huge, most = 1 }
-  for _, list in ipairs { kinds.groups, kinds.sizes } do
-    for _, n in ipairs(list) do group.least = math.min(group.least, n) end
-  end
-  for _, n in ipairs(kinds.groups) do group.most = math.max(group.most, n) end
-  local divisor = planner.divisor(group.most)
-  if group.least < divisor then
-    fail(self.name, "groups of %d and of %d columns; with groups of %d the smallest may have %d",
-      group.least, group.most, group.most, divisor)
-  elseif columns % divisor ~= 0 then
-    fail(self.name, "rows have %d columns; groups of %d need a multiple of %d", columns, group.most,
+  local most = math.max(1, table.unpack(kinds.groups))
+  local divisor = planner.divisor(most)
+  if columns % divisor ~= 0 then
+    fail(self.name, "rows have %d columns; groups of %d need a multiple of %d", columns, most,
       divisor)
   end
-  return group
+  return most
 end
 
 -- What row_plan.lua asks.
@@ -67,7 +59,7 @@ local function problem_of(self, inputs, results, extents, kinds)
   local columns = extents[1]
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
-    n_reductions = kinds.n_reductions, n_columns = 0, group = groups_of(self, kinds, columns) }
+    n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns) }
   problem.has_clusters = has_clusters(on_device.target(inputs.device))
   problem.has_boxes = problem.has_clusters
   for _, kind in ipairs(kinds) do
@@ -107,10 +99,13 @@ end
 -- What the function returns: a list of "elements", "once", "column" or "group"; its `types`, none
 -- of them narrow; n_reductions; the sizes of its `groups` that are reduced, and `sizes` and
 -- `by_result` of those that are stored. Found by a trace.
-local function kinds_of(self, inputs, given)
-  local key = {}
-  for i, t in ipairs(inputs) do key[i] = t.tensor and t.tensor.dtype.name .. t.kind or "number" end
-  key = table.concat(key, " ")
+local function kinds_of(self, inputs, given, columns)
+  local key = { [0] = columns }
+  for i, t in ipairs(inputs) do
+    key[i] = t.tensor and t.tensor.dtype.name .. t.kind or "number"
+    if t.kind == "table" then key[i] = key[i] .. tostring(t.tensor.shape) end
+  end
+  key = table.concat(key, " ", 0)
   if self.kinds[key] == nil then
     local found
     local reads_at = {}
@@ -120,8 +115,8 @@ local function kinds_of(self, inputs, given)
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)
-    local p = { name = self.name, f = self.f, columns = 2, rows = 1, parts = 1, lanes = 32,
-      inputs = inputs, width = 1, deep = 1, vectors = 2, holds = true,
+    local p = { name = self.name, f = self.f, columns = columns, rows = 1, parts = 1, lanes = 32,
+      inputs = inputs, width = 1, deep = 1, vectors = columns, holds = true,
       n_reductions = 0, note_at = note_at }
     template.probe(p, note) { grid = 1, block = 32 }:source(given)
     check_found(self, found)
@@ -137,7 +132,9 @@ local function text_of(p)
     p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares),
     tostring(p.group ~= nil) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
-  for _, t in ipairs(p.inputs) do key[#key + 1] = t.kind end
+  for _, t in ipairs(p.inputs) do
+    key[#key + 1] = t.kind .. (t.kind == "table" and table.concat(t.extent, ",") or "")
+  end
   return table.concat(key, " ")
 end
 
@@ -255,11 +252,11 @@ local function read_call(self, ...)
   local args, names = {}, {}
   for i, t in ipairs(inputs) do
     t.kind = t.kind or reader.kind_of(t, extents)
-    args[t.name] = t.kind == "number" and t.value or reader.as_rows(t, extents)
-    names[i] = { name = t.name, kind = t.kind }
+    args[t.name] = t.value or t.kind == "table" and t.tensor or reader.as_rows(t, extents)
+    names[i] = { name = t.name, kind = t.kind, extent = t.extent }
   end
   return { inputs = inputs, options = options, extents = extents, args = args, names = names,
-    kinds = kinds_of(self, inputs, args) }
+    kinds = kinds_of(self, inputs, args, math.max(1, extents[1])) }
 end
 
 -- The plan, nil: there are no elements.
@@ -304,9 +301,9 @@ end
 
 -- How the largest groups are reduced.
 local function explain_groups(p)
-  local lanes = math.min(p.group.most // p.width, p.lanes)
+  local lanes = math.min(p.group // p.width, p.lanes)
   return lanes <= 1 and "; groups of columns by one thread"
-    or ("; groups of %d columns by %d lanes of a warp"):format(p.group.most, lanes)
+    or ("; groups of %d columns by %d lanes of a warp"):format(p.group, lanes)
 end
 
 --- Which shape runs for these arguments, and why: {shape =, threads =, ..., text =}.
@@ -330,7 +327,7 @@ function RowKernel:source(...)
   return step and step.kernel(step.launch):source(table.unpack(step.args))
 end
 
-local creation_options <const> = { "types" }
+local creation_options <const> = { "tables", "types" }
 
 -- The given types of results, by number; those that are not given are chosen for each call.
 local function types_in(options)
@@ -361,10 +358,30 @@ local function check_function(f, which, want)
   end
 end
 
+-- The names of arguments that are tables, as keys.
+local function tables_in(options, names)
+  local is_table = {}
+  if options.tables ~= nil and type(options.tables) ~= "table" then
+    fail(op, "option tables is of type %s; expected a list of names such as {\"cos\"}",
+      tiles.type_name(options.tables))
+  end
+  for _, name in ipairs(options.tables or {}) do is_table[name] = true end
+  for _, name in ipairs(names) do
+    if is_table[name] then is_table[name] = "known" end
+  end
+  for name, known in pairs(is_table) do
+    if known ~= "known" then
+      fail(op, "option tables has '%s', but the arguments are %s", tostring(name),
+        table.concat(names, ", "))
+    end
+  end
+  return is_table
+end
+
 local function new(name, f, names, options)
   options = arguments.options(op, options, creation_options, "{types = {f16}}")
   return setmetatable({ name = name, f = f, names = names, types = types_in(options), kinds = {},
-    made = {} }, row_type)
+    made = {}, is_table = tables_in(options, names) }, row_type)
 end
 
 --- row_kernel([name, ]f[, options])
@@ -407,7 +424,9 @@ function RowKernel:followed_by(name, g, options)
     end
     names[#names + 1] = more[i]
   end
-  return new(name, composed(self.f, #self.names, g), names, options)
+  local made = new(name, composed(self.f, #self.names, g), names, options)
+  for table_name in pairs(self.is_table) do made.is_table[table_name] = true end
+  return made
 end
 
 return M

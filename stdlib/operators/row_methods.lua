@@ -77,16 +77,16 @@ end
 
 local MOST_GROUP <const> = 1024
 
-local function check_group(n, what)
-  if math.type(n) == "integer" and n > 0 and n <= MOST_GROUP and n & n - 1 == 0 then return end
-  fail("%s: groups of %s columns; expected a power of two, known before the launch, from 1 to %d",
-    what, tostring(n), MOST_GROUP)
+local function check_group(n, what, least)
+  if math.type(n) == "integer" and n >= least and n <= MOST_GROUP and n & n - 1 == 0 then return end
+  fail("%s: groups of %s columns; expected a power of two, known before the launch, from %d to %d",
+    what, tostring(n), least, MOST_GROUP)
 end
 
 -- The result of the next reduction of groups, or the value where it is not known yet.
 local function in_group(row, kind, what, value, n)
   check_row(row)
-  check_group(n, what)
+  check_group(n, what, kind == "swap" and 2 or 1)
   row.n_groups = row.n_groups + 1
   check_reached(row.n_groups, what)
   local number = row.n_groups
@@ -103,10 +103,15 @@ function Row:group_max(value, n) return in_group(self, "max", "row:group_max", v
 
 function Row:group_min(value, n) return in_group(self, "min", "row:group_min", value, n) end
 
+-- The value of the column that has the same place in the other half of the group, 0 behind the row.
+function Row:group_swap(value, n)
+  return in_group(self, "swap", "row:group_swap", value, n)
+end
+
 -- A result with one value for each group of n columns, that of the group's first one.
 function Row:group_once(value, n)
   check_row(self)
-  check_group(n, "row:group_once")
+  check_group(n, "row:group_once", 1)
   self.sizes[#self.sizes + 1] = n
   return { group = M.storable(value, "row:group_once's argument 1"), n = n }
 end
@@ -152,6 +157,9 @@ function Row:at(name, column)
   for i, input in ipairs(self.names) do
     if input.name == name then
       if input.kind == "number" or input.kind == "of row" then return self.inputs[i].value end
+      if input.kind == "table" then
+        fail("row:at: %s is a table; index it, as in %s[i]", name, name)
+      end
       if self.note_at then self.note_at(name) end
       return self.inputs[i].slice[column]
     end
@@ -159,12 +167,21 @@ function Row:at(name, column)
   fail("row:at: there is no argument '%s'", name)
 end
 
--- That an argument has one value for each row, or for all; of the rows that there are, not of the
--- two columns that a probe has.
+-- The extent of a table's mode, from 0 on, known before the launch.
+function Row:extent(name, mode)
+  for _, input in ipairs(self.names) do
+    if input.name == name and input.kind == "table" and input.extent[mode + 1] then
+      return input.extent[mode + 1]
+    end
+  end
+  fail("row:extent: there is no table '%s' with a mode %s", tostring(name), tostring(mode))
+end
+
+-- That an argument has one value for each row, or for all.
 function Row:expect_once(name)
   for _, input in ipairs(self.names) do
     local is_wide = input.kind == "elements" or input.kind == "columns"
-    if input.name == name and is_wide and self.n_columns > 1 and not self.note_at then
+    if input.name == name and is_wide and self.n_columns > 1 then
       fail("%s has a value for each column; expected one for each row, of the shape (..., 1)", name)
     end
   end

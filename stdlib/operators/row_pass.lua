@@ -13,8 +13,8 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- {====== Elements ======
 
 -- body(j, v, found): vector v of the row is the thread's j-th one. `together(j, v, is_in)`, if it
--- is given, comes first, and all lanes of a warp reach it at once: those behind the row with its
--- last vector, of which is_in is false. What it returns is `found`.
+-- is given, comes first, and all lanes of a warp reach it at once. Those behind the row have the
+-- number of its last vector, which is not theirs to read: is_in is false. It returns `found`.
 local function each_vector(p, thread, body, together)
   local first = thread.part * (p.deep * p.lanes) + thread.lane
   local inside = body
@@ -47,7 +47,7 @@ function M.open(p, given, row, staged)
   for i, input in ipairs(p.inputs) do
     local t = given[input.name]
     local x = { kind = input.kind, staged = staged and staged[i] }
-    if input.kind == "number" then
+    if input.kind == "number" or input.kind == "table" then
       x.value = t
     elseif input.kind == "of row" then
       x.value = t[{ row, 0 }]
@@ -56,7 +56,7 @@ function M.open(p, given, row, staged)
     else
       x.slice = t(row, _)
       if p.holds then x.held = fragment(t.dtype, { p.width, p.deep }) end
-      if p.spares then clear(x.held) end
+      if x.held and (p.spares or p.group and not p.is_whole) then clear(x.held) end
     end
     inputs[i] = x
   end
@@ -64,7 +64,7 @@ function M.open(p, given, row, staged)
 end
 
 local function load(p, thread)
-  local function bring(j, v)
+  each_vector(p, thread, function(j, v)
     for i = 1, #thread.inputs do
       local x = thread.inputs[i]
       if x.held and not p.spares then
@@ -73,26 +73,27 @@ local function load(p, thread)
         if thread.is_row then copy(vector(x.slice, p, v), x.held(_, j)) end
       end
     end
-  end
-  if p.group then -- lanes behind the row take part with its last vector
-    each_vector(p, thread, function() end, bring)
-  else
-    each_vector(p, thread, bring)
-  end
+  end)
+end
+
+-- A new fragment with the vector, zeros if is_in is false.
+local function read(p, from, v, is_in)
+  local now = fragment(from.dtype, p.width)
+  if is_in ~= true then clear(now) end
+  if is_in then copy(vector(from, p, v), now) end
+  return now
 end
 
 -- The vectors of a pass: what is not held is read.
-local function vectors_of(p, thread, j, v)
+local function vectors_of(p, thread, j, v, is_in)
   local now = {}
   for i, x in ipairs(thread.inputs) do
     if x.held then
       now[i] = x.held(_, j)
     elseif x.staged then
-      now[i] = fragment(x.staged.dtype, p.width)
-      copy(vector(x.staged, p, thread.lane + j * p.lanes), now[i])
+      now[i] = read(p, x.staged, thread.lane + j * p.lanes, is_in)
     elseif x.slice then
-      now[i] = fragment(x.slice.dtype, p.width)
-      copy(vector(x.slice, p, v), now[i])
+      now[i] = read(p, x.slice, v, is_in)
     end
   end
   return now
@@ -138,14 +139,16 @@ end
 local function call_vector(p, thread, known, kept, at, groups, stores)
   local calls = { rows = {}, returned = {} }
   for e = 0, p.width - 1 do
+    local mine = {}
+    for n, by_element in ipairs(groups) do mine[n] = by_element[e] end
     calls.rows[e], calls.returned[e] = call(p, thread, known, at.v * p.width + e,
-      values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), groups)
+      values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), mine)
   end
   return calls
 end
 
 local function check_size(p, found)
-  if found.n >= p.width and found.n <= p.width * 32 then return end
+  if found.n <= p.width * 32 then return end
   fail("%s has groups of %d columns, other ones than when it was first called for such arguments; "
     .. "make one row_kernel for each", p.name, found.n)
 end
@@ -158,7 +161,9 @@ local function groups_of(p, thread, known, kept, at, is_in)
     if found.after <= #known then
       check_size(p, found)
       local calls = call_vector(p, thread, known, kept, at, groups)
-      groups[n] = reducer.over_group(p, calls.rows, n, is_in)
+      local values = {}
+      for e = 0, p.width - 1 do values[e] = calls.rows[e].groups[n].values[1] end
+      groups[n] = reducer.over_group(p, found, values, is_in)
     end
   end
   return groups
@@ -169,14 +174,14 @@ end
 local function each_call(p, thread, known, kept, body)
   if not p.group then
     return each_vector(p, thread, function(j, v)
-      local at = { j = j, v = v, now = vectors_of(p, thread, j, v) }
+      local at = { j = j, v = v, now = vectors_of(p, thread, j, v, true) }
       body(call_vector(p, thread, known, kept, at, {}, true), j, v)
     end)
   end
   each_vector(p, thread, function(j, v, found)
     body(call_vector(p, thread, known, kept, found.at, found.groups, true), j, v)
   end, function(j, v, is_in)
-    local at = { j = j, v = v, now = vectors_of(p, thread, j, v) }
+    local at = { j = j, v = v, now = vectors_of(p, thread, j, v, is_in) }
     return { at = at, groups = groups_of(p, thread, known, kept, at, is_in) }
   end)
 end
@@ -217,10 +222,14 @@ local function add_columns(p, thread, sum, j, value_of)
   end
 end
 
--- What a group has once, by the lane of its first column.
-local function store_group(p, thread, to, v, value)
-  if thread.is_row and v * p.width % value.n == 0 then
-    to[{ thread.row, v * p.width // value.n }] = cast(value.group, to.dtype)
+-- What groups have once, by the lanes of their first columns.
+local function store_groups(p, thread, to, v, value_of)
+  local n = value_of(0).n
+  local is_first = thread.is_row and v * p.width % n == 0
+  for e = 0, p.width - 1, min(n, p.width) do
+    if is_first or n <= p.width and thread.is_row then
+      to[{ thread.row, (v * p.width + e) // n }] = cast(value_of(e).group, to.dtype)
+    end
   end
 end
 
@@ -240,7 +249,7 @@ local function store_pass(p, thread, known, kept, results)
       elseif kind == "column" then
         add_columns(p, thread, thread.sums[i], j, value_of)
       elseif kind == "group" then
-        store_group(p, thread, results["r" .. i], v, value_of(0))
+        store_groups(p, thread, results["r" .. i], v, value_of)
       elseif p.group then
         store_of_first(thread, results["r" .. i], v, value_of(0))
       end

@@ -8,8 +8,8 @@
 --   in_turns  blocks take rows in turns      stages   slots of shared memory for parts of rows
 --   box, boxes  elements of a box, and boxes of a part
 --   per_sm    blocks in turns of a multiprocessor
---   group     {least =, most =} columns of a group that is reduced, nil: none. A vector lies in one
---             group, and a group in the lanes of one warp
+--   group     columns of the largest group that is reduced, which lies in the lanes of one warp;
+--             nil: no groups
 --   shape, why  for explain
 local M = {}
 
@@ -90,13 +90,13 @@ end
 ---   columns_divide     the same of the columns, at most 256
 ---   has_clusters, has_boxes   the device's, and the inputs can be boxes
 ---   n_reductions, n_columns   of the function: reductions of rows, sums of columns
----   group     {least =, most =} columns of its groups, nil: none
+---   group     columns of its largest group, nil: none
 function M.plan(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,
     per_sm = 8 }
   p.width = math.max(1, math.min(WIDE_BYTES // problem.largest, problem.divides))
   p.group = problem.group
-  if p.group then p.width = math.max(math.min(p.width, p.group.least), M.divisor(p.group.most)) end
+  if p.group then p.width = math.max(p.width, M.divisor(p.group)) end
   p.vectors = p.columns // p.width
   local step = math.max(1, problem.bytes * p.width)
   local few, most = math.max(1, FEW_BYTES // step), math.max(1, MOST_BYTES // step)

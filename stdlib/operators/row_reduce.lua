@@ -126,16 +126,43 @@ local function exchange(thread, found, values, n, put, meet)
   return out
 end
 
--- The n-th reduction of groups, of a vector's calls by element: the value of the vector's group, in
--- the neighbouring lanes that have it. `is_in`: the vector is one of the row's.
-function M.over_group(p, rows, n, is_in)
-  local found = rows[0].groups[n]
-  local combine, init = operation(found, 1)
-  local sum = found.values[1]
-  for e = 1, p.width - 1 do sum = combine(sum, rows[e].groups[n].values[1]) end
-  local lanes = min(found.n // p.width, p.lanes)
-  return lanes == 1 and sum or warp_reduce(where(is_in, sum, init), found.kind, lanes)
+-- {====== Over groups of columns ======
+-- `values` has a vector's elements, from 0 on, and so has what is returned; `is_in`: the vector is
+-- one of the row's. A group lies in one vector, or is made of those of neighbouring lanes.
+
+local function swapped(p, found, values, is_in)
+  local distance, out = found.n // 2, {}
+  for e = 0, p.width - 1 do
+    local zero = cast(0, internal.kernel.dtype_of(values[e]))
+    if distance < p.width then
+      out[e] = values[e ~ distance]
+    elseif distance >= p.width * p.lanes then -- all of the row is in one half
+      out[e] = zero
+    else
+      out[e] = shfl_xor(where(is_in, values[e], zero), distance // p.width)
+    end
+  end
+  return out
 end
+
+local function combined(p, found, values, is_in)
+  local combine, init = operation(found, 1)
+  local n, out = min(found.n, p.width), {}
+  for first = 0, p.width - 1, n do
+    local sum = values[first]
+    for e = first + 1, first + n - 1 do sum = combine(sum, values[e]) end
+    local lanes = min(found.n // n, p.lanes)
+    if lanes > 1 then sum = warp_reduce(where(is_in, sum, init), found.kind, lanes) end
+    for e = first, first + n - 1 do out[e] = sum end
+  end
+  return out
+end
+
+function M.over_group(p, found, values, is_in)
+  return (found.kind == "swap" and swapped or combined)(p, found, values, is_in)
+end
+
+-- {====== Over the row ======
 
 -- The reduction's values over all threads of the row: of warps, of the block, of the cluster.
 function M.over_row(p, thread, sums, found)

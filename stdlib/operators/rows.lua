@@ -199,4 +199,8 @@ M.sample = row_kernel("sample", function(row, x, temperature, seed)
   return row:once(largest(row, cast(x, f32) / max(temperature, 1e-20) + gumbel).at)
 end)
 
+for _, more in ipairs { "rows_rotary" } do
+  for name, f in pairs(require("cuttle." .. more)) do M[name] = f end
+end
+
 return M

@@ -94,7 +94,40 @@ do -- columns that lie apart, and groups of one column
   print(k:explain(x).text:match "groups.*", plain:explain(columns).text:match "groups.*")
 end
 -- expect: true	true	(6,64)
--- expect: groups of 32 columns by 8 lanes of a warp	groups of 64 columns by 32 lanes of a warp
+-- expect: groups of 32 columns by 4 lanes of a warp	groups of 64 columns by 32 lanes of a warp
+
+do -- the other half of a group, in a vector, in a warp, and of a row that ends within a group
+  local swap = {}
+  for _, n in ipairs{2, 8, 32, 128} do
+    swap[n] = row_kernel("swap", function(row, a) return row:group_swap(2.0 * a, n) end)
+  end
+  local wrong = 0
+  for _, columns in ipairs{8, 52, 128, 1004, 20000} do
+    local x = randn(f32, row_major{3, columns})
+    for n, k in pairs(swap) do
+      local y = zeros(f32, row_major{3, columns})
+      copy(x, y)
+      k(y, {out = y, check = checked.check}) -- in place
+      for i = 0, columns - 1 do
+        local other = i ~ (n // 2)
+        local want = other < columns and 2 * x[{2, other}] or 0
+        if y[{2, i}] ~= want then wrong = wrong + 1 end
+      end
+    end
+  end
+  print(wrong)
+end
+-- expect: 0
+
+do -- a table that all rows index
+  local look_up = row_kernel("look_up", function(row, x, at, list)
+    return x + list[{at, row:column()}]
+  end, {tables = {"list"}})
+  local list = arange(f32, row_major{4, 3})
+  local y = look_up(zeros(f32, row_major{2, 3}), from_table(i32, {{2}, {0}}), list, checked)
+  print(y[{0, 1}] == list[{2, 1}], y[{1, 2}] == list[{0, 2}])
+end
+-- expect: true	true
 
 -- {====== Formats ======
 
@@ -211,10 +244,21 @@ refused(of(function(row, a) return row:group_min({a}, 32) end))
 -- expect: row_kernel: row:group_min's argument 1 is of type table; expected a number
 refused(of(function(row, a) return row:group_max(a, 128) end), zeros(f32, row_major{2, 66}))
 -- expect: k: rows have 66 columns; groups of 128 need a multiple of 4
-refused(of(function(row, a) return row:group_max(a, 128), row:group_once(a, 2) end))
--- expect: k: groups of 2 and of 128 columns; with groups of 128 the smallest may have 4
 refused(of(function(row, a) if a > 2.0 then return a - row:group_max(a, 32) end return a end))
 -- expect: row_kernel: row:group_max under a run-time condition or in a run-time loop: all threads of a row must reach it alike; call it before, and choose with where(condition, a, b)
+refused(of(function(row, a) return row:group_swap(a, 1) end))
+-- expect: row_kernel: row:group_swap: groups of 1 columns; expected a power of two, known before the launch, from 2 to 1024
+refused(row_kernel, "k", function(row, a) return a end, {tables = {"b"}})
+-- expect: row_kernel: option tables has 'b', but the arguments are a
+refused(row_kernel, "k", function(row, a) return a end, {tables = "a"})
+-- expect: row_kernel: option tables is of type string; expected a list of names such as {"cos"}
+refused(row_kernel("k", function(row, a) return a[0] end, {tables = {"a"}}), x)
+-- expect: k: no argument is a tensor with rows; expected one of shape (..., columns)
+refused(row_kernel("k", function(row, a, b) return a + row:at("b", 0) end, {tables = {"b"}}), x, x)
+-- expect: row_kernel: row:at: b is a table; index it, as in b[i]
+refused(row_kernel("k", function(row, a, b) return a + row:extent("b", 1) end, {tables = {"b"}}), x,
+  arange(f32, 3))
+-- expect: row_kernel: row:extent: there is no table 'b' with a mode 1
 refused(rows.softmax.followed_by, rows.softmax, "k", 3)
 -- expect: row_kernel: followed_by's argument 2 is of type number; expected a function (row, v, ...) of one element
 refused(rows.softmax.followed_by, rows.softmax, "k", function(row, y, x) return y * x end)
