@@ -1,13 +1,20 @@
 -- row_formats.lua: the formats of few bits that rows are quantised to. Each is a function for
 -- row_kernel or its method followed_by: f(row, v) -> the element, and what its block has once.
+local tiles = require "cuttle.tiles"
 local M = {}
 
--- The largest number of a type, and the exponent of its largest power of two.
-local ranges <const> = {
-  [f8e4m3] = { most = 448.0, exponent = 8 },
-  [f8e5m2] = { most = 57344.0, exponent = 15 },
-  [i8] = { most = 127.0 },
-}
+-- The largest number of a type, and the exponent of the largest power of two of OCP's formats.
+local largest <const> = { [f8e4m3] = 448.0, [f8e5m2] = 57344.0, [i8] = 127.0 }
+local exponents <const> = { [f8e4m3] = 8, [f8e5m2] = 15, [f6e3m2] = 4, [f6e2m3] = 2, [f4e2m1] = 2 }
+
+local function range_of(list, dtype)
+  if list[dtype] then return list[dtype] end
+  local names = {}
+  for t in pairs(list) do names[#names + 1] = t.name end
+  table.sort(names)
+  tiles.fail("row_formats", "the element type is %s; expected one of %s", tostring(dtype),
+    table.concat(names, ", "))
+end
 
 local TINY <const> = 1e-12 -- a block of zeros is divided by something
 
@@ -15,7 +22,7 @@ local TINY <const> = 1e-12 -- a block of zeros is divided by something
 --- block's largest element becomes the type's largest number. i8 is rounded to the nearest number,
 --- of two the even one.
 function M.blocks(dtype, n)
-  local most = ranges[dtype].most
+  local most = range_of(largest, dtype)
   return function(row, v)
     local scale = max(row:group_max(abs(v), n), TINY) * (1.0 / most)
     local scaled = v * (1.0 / scale)
@@ -25,18 +32,20 @@ function M.blocks(dtype, n)
 end
 
 local MX_BLOCK <const> = 32
-local BIAS <const>, MANTISSA <const> = 127, 23 -- of f32, and of a scale byte
+local BIAS <const>, MANTISSA <const> = 127, 23 -- of f32
+local LEAST <const> = 0x00400000 -- the bits of 2^-127, a scale's least value
 
---- OCP's MX format of `dtype`, f8e4m3 or f8e5m2: v / 2^e, and for each block of 32 columns the byte
---- e + 127. e is floor(log2(largest |v|)) less the exponent of the type's largest power of two, and
---- at least -127. What is too large for the type becomes its largest number.
+--- OCP's MX format of `dtype`, f8e4m3, f8e5m2, f6e3m2, f6e2m3 or f4e2m1: v / 2^e, and 2^e for each
+--- block of 32 columns. e is floor(log2(largest |v|)) less the exponent of the type's largest power
+--- of two, and at least -127. What is too large for the type becomes its largest number.
 function M.mx(dtype)
-  local exponent = ranges[dtype].exponent
+  local exponent = range_of(exponents, dtype)
   return function(row, v)
     local bits = bitcast(row:group_max(abs(cast(v, f32)), MX_BLOCK), i32)
-    local byte = max((bits >> MANTISSA) - exponent, 0)
-    local inverse = bitcast((2 * BIAS - byte) << MANTISSA, f32)
-    return cast(v, f32) * inverse, row:group_once(byte, MX_BLOCK)
+    local e = max((bits >> MANTISSA) - exponent, 0)
+    local scale = bitcast(where(e == 0, LEAST, e << MANTISSA), f32)
+    local inverse = bitcast((2 * BIAS - e) << MANTISSA, f32)
+    return cast(v, f32) * inverse, row:group_once(scale, MX_BLOCK)
   end
 end
 
@@ -45,8 +54,8 @@ M.named = {
   { "fp8_blocks", M.blocks(f8e4m3, 128), { f8e4m3, f32 } },
   { "fp8_e5m2_blocks", M.blocks(f8e5m2, 128), { f8e5m2, f32 } },
   { "int8_blocks", M.blocks(i8, 128), { i8, f32 } },
-  { "mxfp8", M.mx(f8e4m3), { f8e4m3, u8 } },
-  { "mxfp8_e5m2", M.mx(f8e5m2), { f8e5m2, u8 } },
+  { "mxfp8", M.mx(f8e4m3), { f8e4m3, f8ue8m0 } },
+  { "mxfp8_e5m2", M.mx(f8e5m2), { f8e5m2, f8ue8m0 } },
 }
 
 return M

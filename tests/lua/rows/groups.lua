@@ -137,33 +137,39 @@ local function narrow(v, dtype) return reference.cast(full(f32, 1, v), dtype)[0]
 local function mx_of(values, first, dtype, exponent)
   local top = 0
   for i = first, first + 31 do top = math.max(top, math.abs(values(i))) end
-  local e = top == 0 and -math.huge or math.floor(math.log(top, 2) + 1e-12) - exponent
-  local byte = math.max(e, -127) + 127
-  return byte // 1, function(i) return narrow(values(i) * 2.0 ^ (127 - byte), dtype) end
+  local e = top == 0 and -127 or math.max(math.floor(math.log(top, 2) + 1e-12) - exponent, -127)
+  return 2.0 ^ e, function(i) return narrow(values(i) * 2.0 ^ -e, dtype) end
 end
 
-for _, case in ipairs{{"quantize_mxfp8", f8e4m3, 8}, {"quantize_mxfp8_e5m2", f8e5m2, 15}} do
-  local name, dtype, exponent = table.unpack(case)
+for _, case in ipairs{{rows.quantize_mxfp8, f8e4m3, 8}, {rows.quantize_mxfp8_e5m2, f8e5m2, 15},
+                      {formats.mx(f4e2m1), f4e2m1, 2}, {formats.mx(f6e3m2), f6e3m2, 4}} do
+  local k, dtype, exponent = table.unpack(case)
+  if type(k) == "function" then
+    k = row_kernel("copy", function(_, x) return x end)
+      :followed_by("mx", k, {types = {dtype, f8ue8m0}})
+  end
   local x = randn(f32, row_major{2, 96})
   for i = 0, 31 do x[{0, i}] = 0 end
   for i = 32, 63 do x[{0, i}] = x[{0, i}] * 1e30 end
   for i = 64, 95 do x[{0, i}] = x[{0, i}] * 1e-30 end
   x[{1, 7}] = 4.0
-  local q, scale = rows[name](x, checked)
+  local q, scale = k(x, checked)
   local wrong = 0
   for r = 0, 1 do
     for g = 0, 2 do
-      local byte, value = mx_of(function(i) return x[{r, i}] end, 32 * g, dtype, exponent)
-      if scale[{r, g}] ~= byte then wrong = wrong + 1 end
+      local by, value = mx_of(function(i) return x[{r, i}] end, 32 * g, dtype, exponent)
+      if scale[{r, g}] ~= by then wrong = wrong + 1 end
       for i = 32 * g, 32 * g + 31 do
         if q[{r, i}] ~= value(i) then wrong = wrong + 1 end
       end
     end
   end
-  print(q.dtype, scale.dtype, scale.shape, scale[{0, 0}], wrong)
+  print(q.dtype, scale.dtype, scale.shape, scale[{0, 0}] == 2.0 ^ -127, wrong)
 end
--- expect: f8e4m3	u8	(2,3)	0	0
--- expect: f8e5m2	u8	(2,3)	0	0
+-- expect: f8e4m3	f8ue8m0	(2,3)	true	0
+-- expect: f8e5m2	f8ue8m0	(2,3)	true	0
+-- expect: f4e2m1	f8ue8m0	(2,3)	true	0
+-- expect: f6e3m2	f8ue8m0	(2,3)	true	0
 
 -- The largest error of q scale beside x, in scales; and the largest |q|.
 local function quantised(q, scale, x, n)
@@ -259,6 +265,8 @@ refused(row_kernel("k", function(row, a, b) return a + row:at("b", 0) end, {tabl
 refused(row_kernel("k", function(row, a, b) return a + row:extent("b", 1) end, {tables = {"b"}}), x,
   arange(f32, 3))
 -- expect: row_kernel: row:extent: there is no table 'b' with a mode 1
+refused(formats.mx, i8)
+-- expect: row_formats: the element type is i8; expected one of f4e2m1, f6e2m3, f6e3m2, f8e4m3, f8e5m2
 refused(rows.softmax.followed_by, rows.softmax, "k", 3)
 -- expect: row_kernel: followed_by's argument 2 is of type number; expected a function (row, v, ...) of one element
 refused(rows.softmax.followed_by, rows.softmax, "k", function(row, y, x) return y * x end)
