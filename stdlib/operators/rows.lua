@@ -199,8 +199,9 @@ M.sample = row_kernel("sample", function(row, x, temperature, seed)
   return row:once(largest(row, cast(x, f32) / max(temperature, 1e-20) + gumbel).at)
 end)
 
-for _, more in ipairs { "rows_rotary" } do
-  for name, f in pairs(require("cuttle." .. more)) do M[name] = f end
+local others <const> = { (require "cuttle.rows_rotary") }
+for _, more in ipairs(others) do
+  for name, f in pairs(more) do M[name] = f end
 end
 
 return M
