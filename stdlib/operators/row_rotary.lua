@@ -1,4 +1,4 @@
--- rows_rotary.lua: rotary embedding in its layouts, alone and after an RMS norm of each head.
+-- row_rotary.lua: rotary embedding in its layouts, alone and after an RMS norm of each head.
 -- Arguments are x (..., columns), the tables cos and sin (positions, pairs), and the position of
 -- each row, (..., 1) or a number. The first 2 pairs of columns turn, the others stay.
 local planner = require "cuttle.row_plan"
