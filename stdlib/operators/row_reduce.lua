@@ -133,13 +133,13 @@ end
 local function swapped(p, found, values, is_in)
   local distance, out = found.n // 2, {}
   for e = 0, p.width - 1 do
-    local zero = cast(0, internal.kernel.dtype_of(values[e]))
+    local nothing = cast(0, internal.kernel.dtype_of(values[e]))
     if distance < p.width then
       out[e] = values[e ~ distance]
     elseif distance >= p.width * p.lanes then -- all of the row is in one half
-      out[e] = zero
+      out[e] = nothing
     else
-      out[e] = shfl_xor(where(is_in, values[e], zero), distance // p.width)
+      out[e] = shfl_xor(where(is_in, values[e], nothing), distance // p.width)
     end
   end
   return out
