@@ -10,7 +10,8 @@ if #configs == 0 then
 end
 
 -- The configuration of gradients by that of the forward pass.
-local backwards <const> = { plain = "plain", ["hopper 192x80"] = "hopper 64x128",
+local backwards <const> = { plain = "plain", ["mma 64x64"] = "mma 64x32",
+                            ["hopper 192x80"] = "hopper 64x128",
                             ["hopper 192x128"] = "hopper 128x128" }
 
 local H <const>, HK <const>, D <const>, N <const>, T <const> = 2, 1, 64, 10, 600

@@ -111,6 +111,7 @@ local function passes(subject, n, sync)
 end
 passes("attention hopper", { 3 }, { 8 })
 passes("attention hopper, d64", { 3 }, { 6 })
+passes("attention hopper, f8", { 3 }, { 6 })
 passes("attention hopper, packed", { 4 }, { 7 })
 passes("attention hopper, causal", { 1, 5 }, { 11 })
 add("attention hopper, causal", "sync() of a named barrier #2", "needless",
@@ -121,7 +122,10 @@ for _, name in ipairs { "", ", d64", ", 128 rows", ", packed", ", causal" } do
   add(name, "wgmma_fence() #5", "needless", same_registers)
   add(name, "the wait for an mbarrier 'shared_4' #1", "elsewhere", other_sizes)
 end
-for _, name in ipairs { "attention hopper", "attention hopper, d64" } do
+add("attention hopper, f8", "wgmma_fence() #3", "needless", same_registers)
+add("attention hopper, f8", "the wait for an mbarrier 'shared_9' #1", "needless",
+  "a slot of keys that is free says that the values of the block before were transposed")
+for _, name in ipairs { "attention hopper", "attention hopper, d64", "attention hopper, f8" } do
   add(name, "the wait for an mbarrier 'shared_2' #3", "elsewhere",
     "attention hopper, causal: the third group has no rows")
 end
@@ -129,6 +133,8 @@ add("attention hopper, causal", "the arrival at an mbarrier 'shared_2' #2", "els
   "attention hopper: it is the block's last tile")
 add("attention hopper, 128 rows", "sync() of a named barrier #2", "turns", "of two groups")
 
+add("attention_backward mma", "sync_threads() #4", "needless",
+  "a block of queries has one head, before which nothing was read")
 local released <const> = "dO's slot is filled behind a wait for Q's, which is released last"
 for _, name in ipairs { "attention_backward hopper", "attention_backward hopper, causal" } do
   for _, i in ipairs { 2, 4, 5, 6, 7, 9, 10 } do

@@ -127,6 +127,7 @@ attend("hopper", bf16, "hopper 192x80", {3, 70, 410, 128})
 attend("hopper, causal", bf16, "hopper 192x80", {1, 400, 410, 128}, {causal = true})
 attend("hopper, d64", f16, "hopper 192x128", {3, 70, 780, 64}, {lazy = true})
 attend("hopper, 128 rows", bf16, "hopper 128x128", {3, 70, 520, 128})
+attend("hopper, f8", f8e4m3, "hopper 192x128, f8", {3, 70, 780, 64})
 attend("mma 128x64", bf16, "mma 128x64", {1, 100, 200, 64}, {causal = true})
 attend("mma 64x64", bf16, "mma 64x64", {1, 40, 150, 256})
 attend("sm75", f16, "sm75 128x64", {1, 70, 140, 64}, {causal = true})
@@ -204,6 +205,12 @@ end
 
 differentiate("hopper", bf16, "hopper 64x128", {150, 300, 128})
 differentiate("hopper, causal", bf16, "hopper 64x128", {300, 300, 128}, {causal = true})
+-- Two heads read the keys.
+operators["attention_backward mma"] = function()
+  local Q, K = randn(bf16, row_major{1, 2, 150, 64}), randn(bf16, row_major{1, 1, 70, 64})
+  local O, LSE = attention(Q, K, K, {lse = true, causal = true})
+  attention_backward(O, Q, K, K, O, LSE, {config = "mma 64x32", causal = true})
+end
 differentiate("plain", f32, "plain", {70, 90, 32}, {causal = true})
 
 local function rows_of(dtype, m, n)

@@ -110,7 +110,7 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
               cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, window: Any = None,
               softcap: Optional[float] = None, alibi: Any = None, bias: Any = None, documents: Any = None,
               sinks: Any = None, dropout: Optional[float] = None, seed: Optional[int] = None,
-              config: Optional[str] = None) -> Any:
+              q_scale: Any = None, k_scale: Any = None, v_scale: Any = None, config: Optional[str] = None) -> Any:
     """Softmax attention: out = softmax(scale * q @ k^T) @ v, for each batch and head.
 
     q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H. `scale` is 1/sqrt(D) by default. The depth of v,
@@ -119,16 +119,20 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     `cu_seqlens_q`, `cu_seqlens_k`: where packed sequences begin, the number of tokens last; q is then (H, T, D).
     `window`: how many keys are seen before and behind a query's place, -1 for all. `softcap`, `alibi`, `bias`,
     `documents` and `sinks` are those of the language; all but `bias` may be lists of numbers. `dropout`: the share of
-    probabilities that become 0; the same `seed` drops the same.
+    probabilities that become 0; the same `seed` drops the same. `q_scale`, `k_scale` and `v_scale` are what f8e4m3
+    elements are to be multiplied by; such elements need `out`, of a wider type.
     """
     given, given_lse = out, lse
     if out is None:
+        if _bits(q) == 8:
+            raise ValueError(f"attention: results of {q.dtype} do not fit the type; pass out= with a wider one")
         out = _empty(q, tuple(q.shape[:-1]) + (v.shape[-1],))
     if lse is True:
         lse = _empty(q, q.shape[:-1], "float32")
     elif lse is False:
         lse = None
     call("attention", q, k, v, options=_options(out=out, causal=causal or None, scale=scale, lse=lse,
+                                                q_scale=q_scale, k_scale=k_scale, v_scale=v_scale,
                                                 lazy=lazy or None, config=config,
                                                 cu_seqlens_q=starts(cu_seqlens_q),
                                                 cu_seqlens_k=starts(cu_seqlens_k),

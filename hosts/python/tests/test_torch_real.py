@@ -83,6 +83,77 @@ def test_attention():
     ok(torch.allclose(x, torch.autograd.grad(cuttle.torch.attention(q, k, v).sum() * 2, q)[0], atol=1e-5), "compiled")
 
 
+def test_masks_and_scores():
+    """Options of cuttle.attention that are tensors, beside PyTorch's own arithmetic."""
+    torch.manual_seed(1)
+    q, k, v = torch.randn(2, 4, 9, 8), torch.randn(2, 4, 9, 8), torch.randn(2, 4, 9, 8)
+    scores, places = q @ k.transpose(2, 3) / 8 ** 0.5, torch.arange(9)
+    slopes, bias, sinks = torch.rand(4), torch.randn(4, 9, 9), torch.randn(4)
+    ids = torch.tensor([0, 0, 0, 1, 1, 1, 1, 2, 2], dtype=torch.int32)
+
+    def like(s):
+        return s.softmax(-1) @ v
+
+    ok(torch.allclose(cuttle.attention(q, k, v, alibi=slopes), like(
+        scores - slopes[:, None, None] * (places[:, None] - places).abs()), atol=1e-5), "ALiBi")
+    ok(torch.allclose(cuttle.attention(q, k, v, bias=bias), like(scores + bias), atol=1e-5), "a bias")
+    ok(torch.allclose(cuttle.attention(q, k, v, documents=ids), like(
+        scores.masked_fill(ids[:, None] != ids, -torch.inf)), atol=1e-5), "documents")
+    more = torch.cat([scores, sinks[None, :, None, None].expand(2, 4, 9, 1)], -1).softmax(-1)[..., :9]
+    ok(torch.allclose(cuttle.attention(q, k, v, sinks=sinks), more @ v, atol=1e-5), "sinks")
+    kept = cuttle.attention(q, k, torch.eye(9).expand(2, 4, 9, 9), dropout=0.25, seed=3)
+    all_of = scores.softmax(-1) / 0.75
+    ok(torch.all((kept == 0) | torch.isclose(kept, all_of, atol=1e-6)), "what is not dropped grows")
+    ok(0.15 < (kept == 0).float().mean() < 0.35, "a quarter is dropped")
+    out, lse = cuttle.attention(q, k, v, lse=True, sinks=sinks, causal=True, window=(3, 0))
+    made = cuttle.attention_backward(torch.ones_like(out), q, k, v, out, lse, sinks=sinks, causal=True, window=(3, 0))
+    x = [t.clone().requires_grad_() for t in (q, k, v)]
+    behind = places[:, None] - places
+    s = (x[0] @ x[1].transpose(2, 3) / 8 ** 0.5).masked_fill((behind < 0) | (behind > 3), -torch.inf)
+    p = torch.cat([s, sinks[None, :, None, None].expand(2, 4, 9, 1)], -1).softmax(-1)[..., :9]
+    for a, b in zip(made, torch.autograd.grad((p @ x[2]).sum(), x)):
+        ok(torch.allclose(a, b, atol=1e-4), "gradients with sinks and a window")
+
+
+def test_narrow():
+    torch.manual_seed(3)
+    q, k, v = (torch.randn(1, 2, 20, 16).to(torch.float8_e4m3fn) for _ in range(3))
+    out = torch.zeros(1, 2, 20, 16, dtype=torch.bfloat16)
+    cuttle.attention(q, k, v, out, q_scale=0.5, k_scale=torch.tensor([1.0, 2.0]), v_scale=3.0)
+    s = 0.5 * q.float() @ (k.float() * torch.tensor([1.0, 2.0])[:, None, None]).transpose(2, 3) / 4
+    ok(torch.allclose(out.float(), 3 * s.softmax(-1) @ v.float(), atol=2e-2), "f8e4m3 and its scales")
+    fails(ValueError, "pass out=", lambda: cuttle.attention(q, k, v), "its result needs a wider type")
+
+
+def test_decode():
+    torch.manual_seed(2)
+    q, k, v = torch.randn(2, 4, 8), torch.randn(2, 2, 20, 8), torch.randn(2, 2, 20, 8)
+    lengths = torch.tensor([20, 7], dtype=torch.int32)
+
+    def want(q, k, v, n):
+        k, v = (t[:, :n].repeat_interleave(2, 0) for t in (k, v))
+        return ((q[:, None] @ k.transpose(1, 2) / 8 ** 0.5).softmax(-1) @ v)[:, 0]
+
+    out = cuttle.attention_decode(q, k, v, cache_seqlens=lengths)
+    for b, n in enumerate(lengths.tolist()):
+        ok(torch.allclose(out[b], want(q[b], k[b], v[b], n), atol=1e-5), f"decode, sequence {b}")
+    table = torch.tensor([[4, 1, 3, 0, 2], [9, 8, 7, 6, 5]], dtype=torch.int32)
+    pools = []
+    for t in (k, v):
+        pool = torch.empty(10, 2, 4, 8)
+        pool[table.long()] = t.reshape(2, 2, 5, 4, 8).transpose(1, 2)
+        pools.append(pool)
+    paged = cuttle.attention_decode(q, *pools, cache_seqlens=lengths, block_table=table)
+    ok(torch.allclose(paged, out, atol=1e-6), "pages")
+    new = torch.randn(2, 2, 1, 8), torch.randn(2, 2, 1, 8)
+    room = [torch.cat([t, torch.zeros(2, 2, 4, 8)], 2) for t in (k, v)]
+    out = cuttle.attention_decode(q, *room, *new, cache_seqlens=lengths)
+    for b, n in enumerate(lengths.tolist()):
+        grown = [torch.cat([t[b][:, :n], x[b]], 1) for t, x in zip((k, v), new)]
+        ok(torch.allclose(out[b], want(q[b], *grown, n + 1), atol=1e-5), f"what is appended is seen, sequence {b}")
+        ok(torch.equal(room[0][b][:, n], new[0][b][:, 0]), "and is in the cache")
+
+
 def test_operator():
     def launch(a: float, x: torch.Tensor, y: torch.Tensor):
         return (y.numel() + 255) // 256, 256
@@ -145,6 +216,9 @@ def test_autograd():
 
 test_dtypes()
 test_attention()
+test_masks_and_scores()
+test_narrow()
+test_decode()
 test_operator()
 test_autograd()
 done()

@@ -1,0 +1,179 @@
+-- attention_gpu.lua: what of attention was written without a GPU, on one: the tests that compare it
+-- with the reference, each in a process of its own, all at a time; then large problems beside the
+-- plain kernel, timed. About 100 s on an H200. On the CPU engine small problems alone.
+--   cuttle scripts/attention_gpu.lua [NAME...]     problems whose names have one of these texts
+-- Prints a line for each test, and for each problem its configuration, ms, TFLOP/s of the products
+-- that are needed, and the difference from the plain kernel, of the length of its result. The exit
+-- code is 1 if something is wrong.
+package.path = "scripts/bench/?.lua;scripts/?.lua;" .. package.path
+local data, shell = require "data", require "shell"
+local forward, backward = require "cuttle.attention", require "cuttle.attention_backward"
+local on_gpu <const> = device().sm ~= nil
+local cuttle <const> = shell.quote(arg[-1])
+
+local failed = 0
+
+-- {====== Tests ======
+
+local tests <const> = { "values", "narrow", "scores", "score_backward", "backward",
+  "backward_packed", "tensor_cores", "decode" }
+
+-- Commands by name; they run at once, in the background.
+local function commands()
+  local list = {}
+  for _, name in ipairs(tests) do
+    list[#list + 1] = { name = "test " .. name,
+      text = ("%s scripts/run_tests.lua --cuttle=%s --device=cuda tests/lua/attention/%s.lua")
+        :format(cuttle, cuttle, name) }
+  end
+  for _, config in ipairs { "hopper 192x80", "mma 64x64" } do
+    list[#list + 1] = { name = "random problems, " .. config,
+      text = ("%s scripts/fuzz_attention.lua 1 1 '%s'"):format(cuttle, config) }
+  end
+  list[#list + 1] = { name = "transformer_block",
+    text = cuttle .. " examples/transformer_block.lua" }
+  for _, c in ipairs(list) do c.pipe = assert(io.popen(c.text .. " 2>&1 </dev/null")) end
+  return list
+end
+
+-- Waits for them, and says which failed, and how.
+local function await(list)
+  for _, c in ipairs(list) do
+    local text = c.pipe:read "a"
+    local ok = c.pipe:close() and not text:find("not ok", 1, true)
+    local skipped = text:find("# SKIP", 1, true) and ", of which some were skipped" or ""
+    print(("%s - %s%s"):format(ok and "ok" or "not ok", c.name, ok and skipped or "\n" .. text))
+    failed = failed + (ok and 0 or 1)
+  end
+end
+
+-- {====== Problems ======
+
+local B <const>, H <const>, S <const> = on_gpu and 4 or 1, on_gpu and 32 or 2, on_gpu and 4096 or 70
+local PART <const> = on_gpu and 4 or 2 -- heads that the plain kernel computes, too
+
+local function normal(dtype, b, h, d, seed)
+  return view(data.normal(dtype, b * h * S * d, seed), row_major{ b, h, S, d })
+end
+
+-- Operands by type and depths, made once.
+local kept = {}
+
+local function operands(dtype, d, dv, b, h)
+  local key = ("%s %d %d %d %d"):format(dtype, d, dv, b, h)
+  kept[key] = kept[key] or { normal(dtype, b, h, d, 1), normal(dtype, b, h, d, 2),
+    normal(dtype, b, h, dv, 3), normal(dtype.bits == 8 and bf16 or dtype, b, h, dv, 4) }
+  return table.unpack(kept[key])
+end
+
+local function with(options, changes)
+  local new = {}
+  for _, list in ipairs { options, changes } do
+    for name, x in pairs(list) do new[name] = x end
+  end
+  return new
+end
+
+local function thirds() return { S // 3, S // 3, S - 2 * (S // 3) } end
+
+local WIDE <const> = on_gpu and 256 or 16
+
+local function stripes(q, k) return (q // WIDE + k // WIDE) % 3 ~= 0 end
+
+-- name, type, depths, configuration, options; `gradients`: their time, and not that of the forward
+-- pass. share: of the products that are needed.
+local problems <const> = {
+  { "values of 128", bf16, 192, 128, "hopper 128x128, D 192", {} },
+  { "values of 128, causal", bf16, 192, 128, "hopper 128x128, D 192", { causal = true },
+    share = 0.5 },
+  { "values of 128 by mma", bf16, 192, 128, "mma 64x64", {} },
+  { "values of 192 beside", bf16, 192, 192, "hopper 128x64", {} },
+  { "f8e4m3, D 64", f8e4m3, 64, 64, "hopper 192x128, f8", {} },
+  { "f8e4m3, D 64, causal", f8e4m3, 64, 64, "hopper 192x128, f8", { causal = true }, share = 0.5 },
+  { "f8e4m3", f8e4m3, 128, 128, "hopper 128x128, f8", {} },
+  { "f8e4m3, causal", f8e4m3, 128, 128, "hopper 128x128, f8", { causal = true }, share = 0.5 },
+  { "f8e4m3, lazy", f8e4m3, 128, 128, "hopper 128x128, f8", { lazy = true } },
+  { "f8e4m3, D 256", f8e4m3, 256, 256, "hopper 128x128, f8, D 256", {} },
+  { "bf16 beside", bf16, 128, 128, "hopper 192x80", {} },
+  { "documents", bf16, 128, 128, "hopper 192x80", { documents = thirds() }, share = 1 / 3 },
+  { "mask", bf16, 128, 128, "hopper 192x80", { mask = stripes }, share = 2 / 3 },
+  { "mask by mma", bf16, 128, 128, "mma 64x64", { mask = stripes }, share = 2 / 3 },
+  { "dropout", bf16, 128, 128, "hopper 192x80", { dropout = 0.1, seed = 1 } },
+  { "dropout by mma", bf16, 128, 128, "mma 64x64", { dropout = 0.1, seed = 1 } },
+  { "gradients, values of 128", bf16, 192, 128, "hopper 64x64", { causal = true }, share = 0.5,
+    gradients = true },
+  { "gradients, bf16 beside", bf16, 128, 128, "hopper 64x128", {}, gradients = true },
+  { "gradients, documents", bf16, 128, 128, "hopper 64x128", { documents = thirds() },
+    share = 1 / 3, gradients = true },
+  { "gradients, mask", bf16, 128, 128, "hopper 64x128", { mask = stripes }, share = 2 / 3,
+    gradients = true },
+  { "gradients, dropout", bf16, 128, 128, "hopper 64x128", { dropout = 0.1, seed = 1 },
+    gradients = true },
+  { "gradients by mma", bf16, 128, 128, "mma 64x32", {}, gradients = true },
+  { "gradients by mma, soft-cap, window", bf16, 128, 128, "mma 64x32",
+    { softcap = 5.0, window = { S // 4, S // 4 } }, share = 7 / 16, gradients = true },
+}
+
+-- A launch of the problem with a configuration, and its results.
+local function prepared(p, config, b, h)
+  local Q, K, V, dO = operands(p[2], p[3], p[4], b, h)
+  if not p.gradients then
+    local launch, _, O = forward.prepare(Q, K, V, with(p[6], { config = config }))
+    return launch, { O }
+  end
+  local O, LSE = attention(Q, K, V, with(p[6], { lse = true }))
+  local launch, _, results = backward.prepare(dO, Q, K, V, O, LSE, with(p[6], { config = config }))
+  return launch, results
+end
+
+-- The difference from the plain kernel's results, of their length, the largest one.
+local function difference(p)
+  local launch, own = prepared(p, p[5], 1, PART)
+  local plain, want = prepared(p, "plain", 1, PART)
+  launch()
+  plain()
+  local worst = 0
+  for i, t in ipairs(own) do
+    local off = data.compare(t, want[i]).relative
+    worst = off == off and math.max(worst, off) or math.huge
+  end
+  return worst
+end
+
+-- Operations of all products that are needed.
+local function operations(p)
+  local of_depth = p.gradients and 6 * p[3] + 4 * p[4] or 2 * (p[3] + p[4])
+  return B * H * S * S * of_depth * (p.share or 1)
+end
+
+local function is_wanted(name)
+  if #arg == 0 then return true end
+  for _, text in ipairs(arg) do
+    if name:find(text, 1, true) then return true end
+  end
+  return false
+end
+
+local function try(p)
+  local worst = difference(p)
+  local limit = p[2] == f8e4m3 and 0.05 or 0.02
+  failed = failed + (worst < limit and 0 or 1)
+  local ms = bench((prepared(p, p[5], B, H)), not on_gpu and { batches = 1, reps = 1 } or nil)
+  print(("%s - %s: %s, %.3f ms, %.0f TFLOP/s, difference %.1e"):format(
+    worst < limit and "ok" or "not ok", p[1], p[5], ms, operations(p) / ms / 1e9, worst))
+end
+
+local running = on_gpu and #arg == 0 and commands() or {}
+await(running)
+for _, p in ipairs(problems) do
+  if is_wanted(p[1]) then
+    local ok, why = pcall(try, p)
+    if not ok then
+      failed = failed + 1
+      print(("not ok - %s: %s"):format(p[1], why))
+    end
+    collectgarbage()
+  end
+end
+print(("%d failed"):format(failed))
+os.exit(failed == 0)
