@@ -158,7 +158,8 @@ local function check_result(op, t, want)
   end
 end
 
-local function check_apart(op, t, others)
+--- That the tensor shares memory with none of the others.
+function M.check_apart(op, t, others)
   for _, other in ipairs(others) do
     if other and overlap.shares(t, other) then
       tiles.fail(op, "%s shares memory with %s; give %s memory of its own", t.name, other.name,
@@ -179,8 +180,8 @@ function M.results(op, options, like, wanted, inputs)
     if out[i] then
       M.check_device(op, t, like)
       check_result(op, t, want)
-      check_apart(op, t, inputs)
-      check_apart(op, t, found)
+      M.check_apart(op, t, inputs)
+      M.check_apart(op, t, found)
     end
     found[i], tensors[i] = t, x
   end

@@ -16,6 +16,7 @@ local flag_types <const> = { bool, u8, i8, u16, i16, i32, u32 }
 local keeps <const> = {
   flags = function(_, _, flags, i) return call.number(flags[i], i32) ~= 0 end,
   ["function"] = function(c, x, _, i) return c.keep(x[i], i) end,
+  heads = function(_, _, flags, i) return i == 0 or call.number(flags[i], i32) ~= 0 end,
   runs = function(_, x, _, i)
     local before = x[max(i - 1, 0)]
     return i == 0 or numbers.number(x[i]) ~= numbers.number(before)
@@ -111,6 +112,17 @@ local function steps_for(like, kind, x, flags, keep, out, config)
   return { call.clear(words), { kernel = kernel_of(c),
     args = { n = 5, x, flags, out, { words = words, values = values or nil }, c.place(like.n) },
     launch = { grid = n_tiles, block = c.threads } } }
+end
+
+--- The steps that write where the segments of x begin, and how many there are. `flags` is not 0
+--- where a segment begins; the first element always begins one.
+function M.head_steps(x, flags, starts, count)
+  return steps_for(x, "heads", nil, flags.flat, nil, { places = starts, count = count })
+end
+
+--- The same of the runs of equal elements of x.
+function M.run_start_steps(x, starts, count)
+  return steps_for(x, "runs", x.flat, nil, nil, { places = starts, count = count })
 end
 
 local function count_type(x) return { dtype = place_type(x.n), shape = { 1 }, only = true } end

@@ -28,6 +28,9 @@ function M.offsets(op, x, like)
   return t
 end
 
+--- Heads as call.vector describes them, one for each element of `like`.
+function M.heads(op, x, like) return call.vector(op, x, "heads", like, head_types, like.n) end
+
 -- The heads as bits, and the steps that make them.
 local function marked(x, offsets)
   local bits = call.work(x, u32, cdiv(x.n, WORD))
@@ -48,7 +51,7 @@ function M.read(op, x, options)
       given, x.name, table.concat(x.extent, ","))
   end
   if given == "heads" then
-    local t = call.vector(op, options.heads, "heads", x, head_types, x.n)
+    local t = M.heads(op, options.heads, x)
     return { kind = "flags", tensor = t.flat, memory = t }, {}
   elseif given == "offsets" then
     local t = M.offsets(op, options.offsets, x)

@@ -193,7 +193,7 @@ def test_selections():
     top, columns = selections.top_k(x, 5)
     ok((top == -np.sort(-x, -1)[:, :5]).all(), "top_k")
     ok((columns == np.argsort(-x, -1, kind="stable")[:, :5]).all(), "its columns")
-    kept, n = selections.compact(y, y > 3)
+    kept, n = selections.compact(y, (y > 3).view(np.uint8))
     ok((kept[:n[0]] == y[y > 3]).all(), "compact")
     values, counts, n = selections.unique(y)
     want = np.unique(y, return_counts=True)

@@ -54,4 +54,19 @@ do
   mutants("histogram", 0, function() selections.histogram(x, 9, 0, 1) end)
 end
 
+do
+  local x, index = rand(f32, row_major{40, 3}), zeros(i32, 40)
+  for i = 0, 39 do index[i] = i % 4 end
+  local options = {deterministic = true}
+  orders("scatter_add, fixed order", function()
+    selections.scatter_add(zeros(f32, row_major{4, 3}), index, x, options)
+  end)
+  local long = rand(f32, 1200)
+  local function reduce()
+    selections.segment_reduce(long, "add", {offsets = from_table(i32, {0, 1200})})
+  end
+  orders("segment_reduce", reduce)
+  mutants("segment_reduce", 0, reduce)
+end
+
 tap.done()

@@ -1,0 +1,145 @@
+-- selection_scatter.lua: rows by their index: gather reads them, scatter_add adds to them, with
+-- atomic operations or, in a fixed order, after a sort of the indices.
+local call = require "cuttle.selection_call"
+local compacts = require "cuttle.selection_compact"
+local radix = require "cuttle.selection_sort"
+local M = {}
+
+local THREADS <const>, LANES <const> = 256, 32
+local index_types <const> = { i32, i64 }
+local sum_types <const> = { f32, f64, i32, u32, i64, u64, f16, bf16 }
+
+-- {====== Kernels ======
+
+-- f(row, column) of the elements of a thread: `lanes` neighbours have a row.
+local function each_element(n_rows, columns, lanes, f)
+  local row = (call.like(blockIdx.x, n_rows) * THREADS + threadIdx.x) // lanes
+  if row < n_rows then
+    for column in range(threadIdx.x % lanes, columns, lanes) do f(row, column) end
+  end
+end
+
+-- Kernels by how many threads have a row.
+local function by_lanes(make)
+  local made = {}
+  return function(columns)
+    local lanes = 1
+    while lanes < LANES and lanes < columns do lanes = lanes * 2 end
+    made[lanes] = made[lanes] or make(lanes)
+    return made[lanes], lanes
+  end
+end
+
+local gather_kernel = by_lanes(function(lanes)
+  return kernel("gather", function(x, index, y, columns)
+    each_element(size(index), columns, lanes, function(row, column)
+      y[row * columns + column] = x[call.like(index[row], size(x)) * columns + column]
+    end)
+  end)
+end)
+
+local add_kernel = by_lanes(function(lanes)
+  return kernel("scatter_add", function(y, index, x, columns)
+    each_element(size(index), columns, lanes, function(row, column)
+      local at = call.like(index[row], size(y)) * columns + column
+      atomic_add(y, at, x[row * columns + column])
+    end)
+  end)
+end)
+
+-- Each run of equal indices adds its rows to y in the order that they had.
+local add_runs_kernel = by_lanes(function(lanes)
+  return kernel("scatter_add_runs", function(y, index, places, starts, count, x, columns)
+    local sums = call.type_of_sums(y.dtype)
+    each_element(call.like(count[0], size(index)), columns, lanes, function(run, column)
+      local first, last = starts[run], call.like(size(index), starts[run])
+      if run + 1 < count[0] then last = starts[run + 1] end
+      local at = call.like(index[first], size(y)) * columns + column
+      local all = cast(y[at], sums)
+      for i in range(first, last) do
+        all = all + cast(x[call.like(places[i], size(x)) * columns + column], sums)
+      end
+      y[at] = cast(all, y.dtype)
+    end)
+  end)
+end)
+
+local function step(make, n_rows, columns, args)
+  local k, lanes = make(columns)
+  return { kernel = k, args = args,
+    launch = { grid = cdiv(n_rows * lanes, THREADS), block = THREADS } }
+end
+
+-- {====== Calls ======
+
+-- x as rows by its first mode.
+local function rows_of(op, x)
+  if #x.extent == 0 then call.fail(op, "%s has no mode; expected (rows, ...)", x.name) end
+  x.n_rows = x.extent[1]
+  x.columns = 1
+  for i = 2, #x.extent do x.columns = x.columns * x.extent[i] end
+  return x
+end
+
+--- gather(x, index[, options]) -> the rows of x, by its first mode, that the index names
+M.gather = call.define("gather", 2, {}, "{out = y}", function(options, given, index)
+  local op = "gather"
+  local x = rows_of(op, call.whole(op, given, "x"))
+  local by = call.vector(op, index, "index", x, index_types)
+  local extent = table.move(x.extent, 1, #x.extent, 1, {})
+  extent[1] = by.n
+  local found, tensors = call.results(op, options, x,
+    { { dtype = x.tensor.dtype, shape = extent, only = true } }, { x, by })
+  if found[1].n == 0 then return {}, tensors end
+  return { step(gather_kernel, by.n, x.columns,
+    { x.flat, by.flat, found[1].flat, x.columns }) }, tensors
+end)
+
+local function check_rows(op, y, by, x)
+  local want = table.move(y.extent, 1, #y.extent, 1, {})
+  want[1] = by.n
+  if table.concat(x.extent, ",") ~= table.concat(want, ",") then
+    call.fail(op, "x is (%s); expected (%s), a row for each index", table.concat(x.extent, ","),
+      table.concat(want, ","))
+  end
+end
+
+local function bits_for(n)
+  local bits = 1
+  while 1 << bits < n do bits = bits + 1 end
+  return bits
+end
+
+-- The steps that add in the order of the rows of x.
+local function steps_in_order(y, by, x)
+  local place = by.n < 1 << 31 and i32 or i64
+  local sorted = call.described(call.work(y, by.tensor.dtype, by.n))
+  local places, starts = call.work(y, place, by.n), call.work(y, place, by.n)
+  local count = call.work(y, place, 1)
+  local steps = radix.steps(by, true, sorted.flat, places, { bits = bits_for(y.n_rows) })
+  local more = compacts.run_start_steps(sorted, starts, count)
+  table.move(more, 1, #more, #steps + 1, steps)
+  steps[#steps + 1] = step(add_runs_kernel, by.n, y.columns,
+    { y.flat, sorted.flat, places, starts, count, x.flat, y.columns })
+  return steps
+end
+
+--- scatter_add(y, index, x[, options]) -> y, to whose row index[i] row i of x has been added
+M.scatter_add = call.define("scatter_add", 3, { "deterministic" }, "{deterministic = true}",
+  function(options, into, index, given)
+    local op = "scatter_add"
+    if options.out ~= nil then call.fail(op, "option out: the result is argument 1, y") end
+    local y = rows_of(op, call.whole(op, into, "y"))
+    local by = call.vector(op, index, "index", y, index_types)
+    local x = call.whole(op, given, "x")
+    call.check_device(op, x, y)
+    check_rows(op, y, by, x)
+    call.check_type(op, y, sum_types)
+    call.check_type(op, x, { y.tensor.dtype })
+    call.check_apart(op, y, { by, x })
+    if x.n == 0 then return {}, { into } end
+    if options.deterministic then return steps_in_order(y, by, x), { into } end
+    return { step(add_kernel, by.n, y.columns, { y.flat, by.flat, x.flat, y.columns }) }, { into }
+  end)
+
+return M
