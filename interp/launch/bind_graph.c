@@ -299,19 +299,27 @@ static void record_again(lua_State *L, Graph *g, int n) {
   keep_args(L, 1, 2, n);
 }
 
+/* Reads launch number i of the table at `launches` again. Pushes what it keeps, of which the kernel is the third
+   value. Raises. */
+static const KeptLaunch *read_kept(lua_State *L, int launches, int i, LaunchArgs *args) {
+  int top = lua_gettop(L);
+  lua_rawgeti(L, launches, i);
+  lua_rawgeti(L, -1, 1);
+  const KeptLaunch *launch = lua_touserdata(L, -1);
+  luaL_checkstack(L, launch->n_args + 16, "too many arguments");
+  for (int k = 0; k <= launch->n_args; k++) {
+    lua_rawgeti(L, top + 1, k + 2);
+  }
+  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, args);
+  return launch;
+}
+
 /* Carries out launch number i of the table at `launches`. Raises. */
 static void relaunch(lua_State *L, int launches, int i) {
   CuttleState *s = state_of(L);
   int top = lua_gettop(L);
   LaunchArgs args;
-  lua_rawgeti(L, launches, i);
-  lua_rawgeti(L, -1, 1);
-  const KeptLaunch *launch = lua_touserdata(L, -1);
-  luaL_checkstack(L, launch->n_args + 8, "too many arguments");
-  for (int k = 0; k <= launch->n_args; k++) {
-    lua_rawgeti(L, top + 1, k + 2);
-  }
-  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
+  const KeptLaunch *launch = read_kept(L, launches, i, &args);
   const CtIr *ir = &launch->spec->ir;
   bool is_same = (args.notes != LAUNCH_NO_NOTES) == ir->is_checked &&
                  (args.notes == LAUNCH_NOTES_OF_OVERFLOW) == ir->finds_overflow;
@@ -586,14 +594,7 @@ static void push_address(lua_State *L, const char *name, const CtStorage *s, siz
 static void add_captured(lua_State *L, int launches, int i, bool with_data) {
   int top = lua_gettop(L);
   LaunchArgs args;
-  lua_rawgeti(L, launches, i);
-  lua_rawgeti(L, -1, 1);
-  const KeptLaunch *launch = lua_touserdata(L, -1);
-  luaL_checkstack(L, launch->n_args + 16, "too many arguments");
-  for (int k = 0; k <= launch->n_args; k++) {
-    lua_rawgeti(L, top + 1, k + 2);
-  }
-  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, &args);
+  const KeptLaunch *launch = read_kept(L, launches, i, &args);
   launch_capture_push(L, top + 3, &launch->config, &args, "capture of a graph", with_data);
   lua_setfield(L, top, "spans");
   lua_setfield(L, top, "file");

@@ -95,19 +95,22 @@ local function divided(lines, prefix, a, tile)
     composition(a, rest), rest, tile, shape(coalesce(a)))
 end
 
-local arranged = {
+-- The steps of the functions that are named: `step` mode by mode, then how they arrange the modes.
+local function add_steps(arranged, step)
+  for name, how in pairs(arranged) do
+    steps[name] = function(lines, _, a, tiler)
+      by_mode(a, tiler, function(prefix, part, tile) step(lines, prefix, part, tile) end)
+      line(lines, "%s", how)
+    end
+  end
+end
+
+add_steps({
   logical_divide = "each mode becomes (tile, rest)",
   zipped_divide = "the tiles are gathered in mode 0, the rests in mode 1",
   tiled_divide = "the tiles are gathered in mode 0, each rest is a mode of its own",
   flat_divide = "the parts of the tile come first, then the rests, all modes of their own",
-}
-
-for name, how in pairs(arranged) do
-  steps[name] = function(lines, _, a, tiler)
-    by_mode(a, tiler, function(prefix, part, tile) divided(lines, prefix, part, tile) end)
-    line(lines, "%s", how)
-  end
-end
+}, divided)
 
 local function multiplied(lines, prefix, a, tile)
   if tile == nil then
@@ -118,21 +121,14 @@ local function multiplied(lines, prefix, a, tile)
     composition(rest, tile), rest, a, size(a) * cosize(tile))
 end
 
-local products = {
+add_steps({
   logical_product = "each mode becomes (block, copies)",
   zipped_product = "the blocks are gathered in mode 0, the copies in mode 1",
   tiled_product = "the blocks are gathered in mode 0, each mode of copies is one of its own",
   flat_product = "the parts of the block come first, then the copies, all modes of their own",
   blocked_product = "mode by mode: (block, copies), so blocks stay together",
   raked_product = "mode by mode: (copies, block), so blocks interleave",
-}
-
-for name, how in pairs(products) do
-  steps[name] = function(lines, _, a, tiler)
-    by_mode(a, tiler, function(prefix, part, tile) multiplied(lines, prefix, part, tile) end)
-    line(lines, "%s", how)
-  end
-end
+}, multiplied)
 
 function steps.complement(lines, result, a, cotarget)
   line(lines, "copies of %s that begin at the indices of %s fill %s, none overlap", a, result,
