@@ -7,10 +7,16 @@ local M = {}
 
 M.names = { "k_scale", "q_scale", "v_scale" }
 
--- The scale (heads,B), as one number if there is no other.
+-- The scale (heads,B), as one number if there is no other. The maximum of scores is that of
+-- products only if the factor between them is positive.
 local function read(who, x, name, p, heads)
   if x == nil then x = 1.0 end
-  if type(x) == "number" then x = { x } end
+  if type(x) == "number" then
+    if not (x > 0 and x < math.huge) then
+      tiles.fail(who, "%s is %s; expected a positive number", name, x)
+    end
+    x = { x }
+  end
   return options_of.per_head(who, x, name, p, heads)
 end
 

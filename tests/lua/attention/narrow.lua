@@ -103,5 +103,7 @@ local function message(...) print((select(2, pcall(attention, ...)):gsub("^[^ ]+
 local Q, half = narrow{1, 2, 4, 16}, randn(f16, row_major{1, 2, 4, 16})
 message(half, half, half, {q_scale = 2.0})
 -- expect: attention: q_scale is for operands of f8e4m3, and Q is f16; multiply `scale` by it, or the result
+message(Q, Q, Q, {k_scale = -1})
+-- expect: attention: k_scale is -1; expected a positive number
 message(Q, Q, Q, {v_scale = {1, 2, 3}})
 -- expect: attention: v_scale is 3; expected (H) or (B,H), here (1,2), or modes of 1 or fewer modes for equal elements
