@@ -38,7 +38,7 @@ local function read_options(given)
     local kind = known[name]
     if not kind then fail("no option '%s'; expected one of %s", tostring(name), names_of(known)) end
     if math.type(value) ~= kind and type(value) ~= kind then
-      fail("the option %s is a %s; expected a %s", name, type_name(value), kind)
+      fail("the option %s is a %s; expected: %s", name, type_name(value), kind)
     end
     o[name] = value
   end

@@ -139,13 +139,14 @@ end
 local function look(case, data, here, n, result)
   for i, row in ipairs(case.rows) do
     if row.is_output then
-      local ok, n_wrong, why = truth.compare(row, here[i], data.outputs[i])
+      local poison = truth.poison(row.dtype, n)
+      local ok, n_wrong, why = truth.compare(row, here[i], data.outputs[i],
+        not row.values and poison)
       if not ok then
         result.n_wrong = result.n_wrong + n_wrong
         result.wrong = result.wrong or why
       end
-      if not row.values and not truth.gaps_are_whole(row, here[i],
-        truth.poison(row.dtype, n)) then
+      if not row.values and not truth.gaps_are_whole(row, here[i], poison) then
         result.outside = result.outside or row.name .. " was written between its elements"
       end
     elseif row.dtype and internal.judge.bytes(here[i]) ~= internal.judge.bytes(data.inputs[i]) then

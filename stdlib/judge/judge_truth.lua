@@ -23,7 +23,8 @@ end
 
 local function wide(dtype) return dtype.is_float and f64 or dtype end
 
--- The reference's arguments, in these types; outputs begin with their own values, or with 0.
+-- The reference's arguments, in these types, column-major and compact; outputs begin with their own
+-- values, or with 0.
 local function arguments(case, given, type_of)
   local args = {}
   for i, row in ipairs(case.rows) do
@@ -32,7 +33,7 @@ local function arguments(case, given, type_of)
     elseif given[i] then
       args[i] = reference.cast(given[i], type_of(row.dtype))
     else
-      args[i] = zeros(type_of(row.dtype), row.layout)
+      args[i] = zeros(type_of(row.dtype), ("(%s)"):format(table.concat(row.shape, ",")))
     end
   end
   return args
@@ -119,13 +120,24 @@ local function worst_of(got, want, tolerance)
   return first, n
 end
 
---- true; or false, how many elements are wrong, and a text about the first of them.
-function M.compare(row, got, output)
+-- Is this what the poison looks like as an element? NaN could also have been computed.
+local function is_poison(row, value, poison)
+  if not poison then return false end
+  local t = tensor(row.dtype, 1)
+  internal.judge.fill(t, poison)
+  return t[0] == value
+end
+
+--- true; or false, how many elements are wrong, and a text about the first of them. poison: the
+--- byte that the outputs held before, or false.
+function M.compare(row, got, output, poison)
   if allclose(got, output.want, output.tolerance) then return true, 0 end
   local first, n = worst_of(got, output.want, output.tolerance)
   if not first then return true, 0 end
-  return false, n, ("%s[%s] is %s, and should be %s (%d of %d elements are wrong)"):format(row.name,
-    coordinate(row, first), text_of(got[first]), text_of(output.want[first]), n, row.size)
+  local value = got[first]
+  local is = is_poison(row, value, poison) and "was not written" or "is " .. text_of(value)
+  return false, n, ("%s[%s] %s, and should be %s (%d of %d elements are wrong)"):format(row.name,
+    coordinate(row, first), is, text_of(output.want[first]), n, row.size)
 end
 
 --- Do the elements between those of the layout still have the poison?

@@ -63,7 +63,8 @@ verdict("an access outside", edited("if i < size(x) then y[i] = 2 * x[i] end", "
 verdict("a race", edited("y[i] = 2", "y[0] = x[0] y[i] = 2"), "unclean",
   "line 3: race: write of y ")
 verdict("an output that is not written", edited("i < size(x)", "i < size(x) - 1"), "wrong",
-  "y%[0%] is 3.39615136e%+38, and should be ")
+  "y%[0%] was not written, and should be ")
+verdict("a result in f16", edited("2 * x[i]", "f32(cast(2 * x[i], f16))"), "wrong", " is ")
 verdict("a file that does not load", "return function(", "invalid", "it.lua:1: .* expected near ")
 verdict("a file without a function", "x = 1", "invalid", "must return a function")
 verdict("a function that launches nothing", "return function() end", "invalid", "launched nothing")
@@ -74,6 +75,16 @@ verdict("an input that is written", edited("y[i] = 2 * x[i]", "y[i] = 2 * x[i] x
 verdict("an endless loop", "while true do end", "time", "longer than a call may", "--seconds=1")
 verdict("too much memory", "return function(x, y) zeros(f32, 1 << 28) end", "memory",
   "wants more memory than it may have")
+
+-- 80,000 bytes of shared memory.
+folder.write("large.lua", edited("local i =",
+  "local s = shared(f32, 20000) s[threadIdx.x] = 0.0 local i ="))
+out, code = run("large.lua", "ref.lua", "--seed=5 --no-compile")
+tap.ok(code == 0 and out:find "\nfits +yes +H100, with registers not known\n",
+  "a kernel fits a device", out)
+out, code = run("large.lua", "ref.lua", "--seed=5 --no-compile --on=T4")
+tap.ok(code == 1 and out:find "^twice: does_not_fit: twice: shared: [^\n]+ 80000 bytes, ",
+  "it does not fit a smaller one", out)
 
 local function refused(name, options, reference_text, pattern)
   folder.write("other.lua", reference_text or reference)
