@@ -167,15 +167,18 @@ typedef enum cuttle_DType {
   CUTTLE_F8UE4M3, /* a scale, f8e4m3 without its sign */
   CUTTLE_F6E2M3,  /* the low 6 bits of a byte; neither infinity nor NaN */
   CUTTLE_F6E3M2,
-  CUTTLE_F4E2M1,   /* the low 4 bits of a byte; neither infinity nor NaN */
+  CUTTLE_F4E2M1,   /* two in a byte, the first in its low bits; neither infinity nor NaN */
   CUTTLE_DTYPE_END /* no type; a later version may have more of them */
 } cuttle_DType;
 
 typedef struct cuttle_DTypeInfo {
   const char *name;    /* as scripts write it: "f32" */
   const char *numpy;   /* as NumPy's array interface writes it: "<f4"; NULL: NumPy has none */
-  int32_t bits, bytes; /* bits of a value, bytes of an element in memory */
+  int32_t bits, bytes; /* bits of a value; bytes of an element in memory, or of
+                          per_byte elements that share them */
   int32_t dlpack;      /* its code in DLPack */
+  int32_t
+      per_byte; /* elements that share a byte of memory: 2 of f4e2m1, the first in the low bits; else 1 */
 } cuttle_DTypeInfo;
 
 /* Describes an element type; NULL if no type has that number. */

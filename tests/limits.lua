@@ -4,6 +4,7 @@
 local limits <const> = {
   -- An error that names the limit, by the test that has it.
   refuses = {
+    ["tests/fails/packed.cases"] = { "ir_packed.c MAX_ELEMENTS" },
     ["tests/fails/limits.cases"] = {
       "inttuple.h CT_BASIS_MAX", "inttuple.h CT_MAX_DEPTH", "inttuple.h CT_MAX_NODES",
       "gemm_order.h CT_GEMM_MAX_LOOPS", "gemm_order.h CT_GEMM_MAX_STEP", "ir_check.c MAX_NESTING",

@@ -282,7 +282,7 @@ static int downcast(lua_State *L) { return scale(L, "downcast", al_downcast, al_
 /* A number of bits, or the element type that has them. */
 static int64_t to_bits(lua_State *L, int idx) {
   CtDtype t;
-  return bind_test_dtype(L, idx, &t) ? ct_dtype_width(t) : bind_to_static(L, idx, "recast");
+  return bind_test_dtype(L, idx, &t) ? ct_dtype_pitch(t) : bind_to_static(L, idx, "recast");
 }
 
 /* recast(L, from, to); of tensors, ops/bind_recast.c */

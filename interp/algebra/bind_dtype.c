@@ -231,7 +231,11 @@ static int tostring(lua_State *L) {
 static void push_name(lua_State *L, CtDtype t) { lua_pushstring(L, ct_dtypes[t].name); }
 static void push_bits(lua_State *L, CtDtype t) { lua_pushinteger(L, ct_dtypes[t].bits); }
 static void push_bytes(lua_State *L, CtDtype t) {
-  lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t));
+  if (ct_dtype_is_packed(t)) {
+    lua_pushnumber(L, ct_dtype_pitch(t) / 8.0);
+  } else {
+    lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t));
+  }
 }
 static void push_is_float(lua_State *L, CtDtype t) { lua_pushboolean(L, ct_is_float(t)); }
 static void push_compute(lua_State *L, CtDtype t) { bind_push_dtype(L, ct_dtype_compute(t)); }

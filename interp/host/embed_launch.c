@@ -216,7 +216,7 @@ _Static_assert((int)CUTTLE_F64 == (int)CT_f64 && (int)CUTTLE_F8E5M2 == (int)CT_f
 
 static const cuttle_DTypeInfo infos[CT_DTYPE_COUNT] = {
 #define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, ...)                            \
-  [CT_##name] = {#name, npy, bits, sizeof(ctype), CT_DLPACK_##dlpack},
+  [CT_##name] = {#name, npy, bits, sizeof(ctype), CT_DLPACK_##dlpack, (bits) == 4 ? 2 : 1},
 #include "runtime/base/dtypes.def"
 };
 

@@ -67,7 +67,7 @@ int cuttle_describe(cuttle_State *S, int idx, cuttle_Memory *memory, int64_t *ex
   Modes m = {.max = max_rank};
   m.shape = extents;
   m.stride = extents + max_rank;
-  if (t == NULL || !describe(L, t, &m)) {
+  if (t == NULL || !tensor_begins_at_byte(t) || !describe(L, t, &m)) {
     return 0;
   }
   state_host_uses(L, "cuttle_describe");
@@ -77,7 +77,7 @@ int cuttle_describe(cuttle_State *S, int idx, cuttle_Memory *memory, int64_t *ex
   if (ct_storage_address(t->storage, &first, &err) != CT_OK) {
     return 0; /* the device is lost */
   }
-  uint64_t at = first + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  uint64_t at = first + tensor_byte(t, 0);
   *memory = (cuttle_Memory){
       .ptr = storage->bytes == 0 ? NULL
                                  : (void *)(uintptr_t)at, /* NOLINT(performance-no-int-to-ptr) */

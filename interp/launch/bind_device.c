@@ -558,9 +558,7 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
   TypedNumber typed;
   const Tensor *t = tensor_test(L, idx);
   if (t != NULL) {
-    uint64_t address = t->storage == NULL ? 0
-                                          : ct_storage_place(t->storage) +
-                                                (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+    uint64_t address = t->storage == NULL ? 0 : ct_storage_place(t->storage) + tensor_byte(t, 0);
     v.i = (int64_t)address;
     bytes = 8;
     if (t->storage != NULL) { /* nobody knows what the kernel writes */

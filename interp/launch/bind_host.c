@@ -103,7 +103,7 @@ static int address(lua_State *L) {
     return 2;
   }
   ct_blank_settle(t->storage->blank); /* whoever has the address may write */
-  uint64_t at = ct_storage_place(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  uint64_t at = ct_storage_place(t->storage) + tensor_byte(t, 0);
   lua_pushinteger(L, (lua_Integer)at);
   return 1;
 }

@@ -135,14 +135,13 @@ uint64_t launch_end_of(const Tensor *t, uint64_t end) {
 }
 
 uint64_t launch_address(const Tensor *t) {
-  return ct_storage_place(t->storage) + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  return ct_storage_place(t->storage) + tensor_byte(t, 0);
 }
 
 void launch_place(const Tensor *t, Arg *out) {
-  uint64_t bytes = ct_dtype_bytes(t->dtype);
   out->address = launch_address(t);
-  out->span.begin = out->address + (uint64_t)t->lo * bytes;
-  out->span.end = launch_end_of(t, out->address + (uint64_t)(t->hi + 1) * bytes);
+  out->span.begin = out->address + (uint64_t)ct_dtype_byte(t->dtype, t->lo);
+  out->span.end = launch_end_of(t, out->address + (uint64_t)ct_dtype_span(t->dtype, t->hi + 1));
 }
 
 Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx) {

@@ -83,6 +83,13 @@ static void add_slots(lua_State *L, LaunchArgs *a, const Kernel *k, const Tensor
 /* A tensor whose key is known was measured for it. */
 static void measure(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg) {
   Tensor *t = arg->tensor;
+  if (!tensor_begins_at_byte(t)) {
+    const char *title = launch_push_title(L, kernel, a, arg);
+    diag_error(
+        L,
+        "%s begins within a byte, of which it would share one half; a kernel's tensor of %s begins at an even element",
+        title, ct_dtypes[t->dtype].name);
+  }
   if (t->key_len == 0 && !launch_check_measure(L, t)) {
     CtCx cx = bind_cx(L);
     const char *title = launch_push_title(L, kernel, a, arg);
@@ -130,7 +137,7 @@ static CtSlotValue address_slot(const Arg *arg) {
 
 /* What may be touched from the tensor's address on. */
 static int64_t n_elems_of(const Arg *arg) {
-  return (int64_t)((arg->span.end - arg->address) / ct_dtype_bytes(arg->dtype));
+  return ct_dtype_count(arg->dtype, (int64_t)(arg->span.end - arg->address));
 }
 
 static void read_tensor(lua_State *L, int kernel, LaunchArgs *a, Arg *arg) {
@@ -446,8 +453,8 @@ static bool is_same_tensor(const Arg *arg, const Tensor *t) {
 /* Finds what the key says of a tensor that no launch has had yet. */
 static bool learn_key(const Kernel *k, Tensor *t) {
   CtErr err;
-  return !t->in_kernel && tensor_live(t, &err) == CT_OK && launch_measure(t, &err) == CT_OK &&
-         t->lo >= 0 && keeps_key(k, t);
+  return !t->in_kernel && tensor_live(t, &err) == CT_OK && tensor_begins_at_byte(t) &&
+         launch_measure(t, &err) == CT_OK && t->lo >= 0 && keeps_key(k, t);
 }
 
 /* Would launch_read say the same of this tensor as of the one that was read? In m:run a rank's tensors are looked at

@@ -213,6 +213,11 @@ static Tensor *check_member(lua_State *L, const Kernel *k, int idx, const char *
   if (tensor_live(t, &err) != CT_OK) {
     diag_error(L, "%s: tensor %I %s", title, (LUAI_UACINT)i, err.msg);
   }
+  if (!tensor_begins_at_byte(t)) {
+    diag_error(
+        L, "%s: tensor %I begins within a byte; a kernel's tensor of %s begins at an even element",
+        title, (LUAI_UACINT)i, ct_dtypes[t->dtype].name);
+  }
   if (!launch_check_measure(L, t)) {
     CtCx cx = bind_cx(L);
     diag_error(L, "%s: tensor %I, %s, reaches before its first element; strides >= 0 are needed",
@@ -327,7 +332,7 @@ static void put_rows(LaunchList *l, int64_t n) {
     row = put_columns(row, l->nodes + t->layout.shape->len, t->layout.stride);
     char *begin = t->storage->device == NULL ? (char *)t->storage->host : NULL;
     begin = begin == NULL ? NULL : begin + (at - ct_storage_place(t->storage));
-    uint64_t end = at + (uint64_t)(t->hi + 1) * ct_dtype_bytes(t->dtype);
+    uint64_t end = at + (uint64_t)ct_dtype_span(t->dtype, t->hi + 1);
     int64_t bytes = (int64_t)(launch_end_of(t, end) - at);
     l->spans[i] = (CtSimtSpan){begin, begin == NULL ? NULL : begin + bytes};
   }

@@ -289,9 +289,8 @@ static void push_tensor(lua_State *L, int spans, const CtCaptureTensor *t) {
   lua_pop(L, 1);
   lua_rawgeti(L, spans, t->span + 1);
   const Tensor *memory = lua_touserdata(L, -1);
-  Tensor *made =
-      tensor_push_host(L, t->dtype, (CtLayout){t->shape, t->stride},
-                       ct_int((int64_t)(at / ct_dtype_bytes(t->dtype))), memory->storage);
+  Tensor *made = tensor_push_host(L, t->dtype, (CtLayout){t->shape, t->stride},
+                                  ct_int(ct_dtype_count(t->dtype, (int64_t)at)), memory->storage);
   made->is_fixed = t->is_fixed;
   made->fixed = t->fixed;
   lua_remove(L, -2);

@@ -309,7 +309,7 @@ static void move_tensor(lua_State *L, CuttleState *s, LaunchArgs *a, Arg *arg, c
   CtStorage *storage = t->storage;
   const CtSlotValue *slots = &a->slots[arg->first_slot];
   uint64_t bytes = w->span.end - w->span.begin;
-  int64_t n = (int64_t)(bytes / ct_dtype_bytes(t->dtype));
+  int64_t n = ct_dtype_count(t->dtype, (int64_t)bytes);
   arg->address = w->span.begin;
   arg->span = w->span;
   a->n_elems[arg->param] = n;

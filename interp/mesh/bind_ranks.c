@@ -57,6 +57,12 @@ static Tensor *check_row(lua_State *L, int idx, lua_Integer at, lua_Integer n) {
       L, ct_is_leaf(t->layout.shape) && (t->layout.stride->i.v == 1 || t->layout.shape->i.v <= 1),
       idx, "no row");
   luaL_argcheck(L, at >= 0 && n >= 0 && n <= t->layout.shape->i.v - at, idx, "out of range");
+  if (ct_dtype_is_packed(t->dtype)) {
+    diag_error(
+        L,
+        "mesh: two elements of %s share a byte, so a part of them is no row of bytes; shard the bytes, recast(t, u8)",
+        ct_dtypes[t->dtype].name);
+  }
   return t;
 }
 

@@ -96,10 +96,11 @@ static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
 
 /* Checks the kernel's shared tensors with one more of n_elems. */
 static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_elems) {
-  int64_t bytes = ct_ir_shared_bytes(ir);
+  int64_t bytes = ct_ir_shared_bytes(ir), own;
   int64_t max = (int64_t)ir->target.shared_max;
-  if (ct_mul_overflow(n_elems, (int64_t)ct_dtype_bytes(dtype), &n_elems) ||
-      ct_add_overflow(bytes, n_elems, &bytes)) {
+  if (ct_mul_overflow(n_elems, (int64_t)ct_dtype_bytes(dtype), &own) ||
+      ct_add_overflow(bytes, ct_dtype_is_packed(dtype) ? ct_dtype_span(dtype, n_elems) : own,
+                      &bytes)) {
     bytes = INT64_MAX;
   }
   if (bytes > max) {
@@ -113,6 +114,12 @@ static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_
 
 /* shared(dtype): the memory that the launch gives. */
 static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
+  if (ct_dtype_is_packed(dtype)) {
+    return diag_error(
+        L,
+        "shared: the memory of the launch is not of %s, two of which share a byte; write recast(shared(u8), %s)",
+        ct_dtypes[dtype].name, ct_dtypes[dtype].name);
+  }
   if (ir->smem < (int64_t)ct_dtype_bytes(dtype)) {
     return diag_error(
         L,
@@ -143,6 +150,12 @@ static int lang_shared(lua_State *L) { /* dtype[, layout] */
   }
   CtComposed layout = to_static_layout(L, 2, &cx, "shared", &n);
   check_shared(L, ir, dtype, n);
+  if (ct_dtype_is_packed(dtype) && layout.swizzle.bits != 0 && layout.swizzle.base < 1) {
+    return diag_error(L,
+                      "shared: two elements of %s share a byte, and the swizzle moves them apart; "
+                      "use one with M >= 1",
+                      ct_dtypes[dtype].name);
+  }
   push_declared(L, ir, ct_ir_shared_composed(ir, NULL, dtype, &layout));
   return 1;
 }

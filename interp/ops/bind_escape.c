@@ -166,6 +166,10 @@ static void take_tensor(Code *c, const char *name) {
   CtView v = access_view(L, -1, c->op);
   check_address(c, name);
   CtTuple zero = ct_leaf(&c->ir->arena, ct_int(0));
+  if (ct_ir_is_packed(c->ir, v.buf)) {
+    diag_error(L, "%s: '%s' has elements of %s, two of which share a byte; pass recast(t, u8)",
+               c->op, name, ct_dtypes[c->ir->bufs[v.buf].dtype].name);
+  }
   v.layout = (CtLayout){zero, zero}; /* of any shape: its first element */
   if (zero == NULL) {
     luaL_error(L, "not enough memory");

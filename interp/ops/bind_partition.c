@@ -245,7 +245,7 @@ static void check_view(lua_State *L, const CtCx *cx, const Tensor *t, CtLayout l
     diag_error(L, "%s: %s", op, err.msg);
   }
   if (!t->in_kernel) {
-    n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+    n = ct_dtype_count(t->dtype, (int64_t)t->storage->bytes);
   } else {
     CtInt n_elems = front_ir(L)->bufs[t->buf].n_elems;
     if (!ct_is_static(n_elems)) {

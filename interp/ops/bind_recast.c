@@ -21,7 +21,7 @@ static bool is_multiple(const CtCx *cx, CtLayout l, int64_t n) {
    nothing is treated as unguarded. */
 static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
   CtCx cx = bind_enter(L);
-  int64_t n = ct_dtype_width(to) / ct_dtype_width(t->dtype);
+  int64_t n = ct_dtype_pitch(to) / ct_dtype_pitch(t->dtype);
   if (t->guard != NULL) {
     return diag_error(
         L,
@@ -57,7 +57,7 @@ static int recast_tensor(lua_State *L) {
     return traced_recast(L, t, to);
   }
   CtCx cx = bind_enter(L);
-  int64_t from_bits = ct_dtype_width(t->dtype), to_bits = ct_dtype_width(to);
+  int64_t from_bits = ct_dtype_pitch(t->dtype), to_bits = ct_dtype_pitch(to);
   int64_t at = t->offset.v * from_bits;
   if (t->dtype == CT_bool || to == CT_bool) {
     return diag_error(L, "recast: %s of %s as %s: a bool has only the values 0 and 1",

@@ -246,7 +246,11 @@ static void push_address(lua_State *L, const Tensor *t) {
   if (state_of(L)->options.sandbox != 0) {
     diag_error(L, "address: a sandboxed script sees no addresses; pass tensors in a list, {a, b}");
   }
-  uint64_t first = (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
+  if (!tensor_begins_at_byte(t)) {
+    diag_error(L, "address: the tensor of %s begins within a byte, which has no address",
+               ct_dtypes[t->dtype].name);
+  }
+  uint64_t first = tensor_byte(t, 0);
   uint64_t address;
   diag_try(L, ct_storage_address(t->storage, &address, diag_err(L)));
   ct_blank_settle(t->storage->blank); /* whoever has the address may write */
@@ -425,9 +429,14 @@ static int to(lua_State *L) {
   int64_t lo, hi, size;
   Tensor *copy = tensor_push_alloc(L, "to", t->dtype, t->layout, device);
   diag_try(L, ct_walk_bounds(t->layout, &lo, &hi, &size, diag_err(L)));
-  size_t elem = ct_dtype_bytes(t->dtype);
-  diag_try(L, copy_bytes(state_of(L), t->storage, (size_t)(t->offset.v + lo) * elem, copy->storage,
-                         0, (size_t)(hi - lo + 1) * elem, diag_err(L)));
+  size_t bytes = (size_t)ct_dtype_span(t->dtype, hi - lo + 1);
+  if (ct_dtype_is_packed(t->dtype) && (t->offset.v + lo) % 2 != 0) {
+    return diag_error(
+        L, "to: the tensor of %s begins within a byte; copy the tensor that it is a part of",
+        ct_dtypes[t->dtype].name);
+  }
+  diag_try(L, copy_bytes(state_of(L), t->storage, tensor_byte(t, lo), copy->storage, 0, bytes,
+                         diag_err(L)));
   if (t->name != NULL) {
     tensor_set_name(L, -1, t->name);
   }
@@ -446,9 +455,18 @@ static int table_on(lua_State *L) {
   const void *data = tensor_read_table(L, "from_table", dtype, &cx, &layout);
   Tensor *made = tensor_push_alloc(L, "from_table", dtype, layout, device);
   diag_try(L, ct_size(&cx, layout, &n, diag_err(L)));
+  if (ct_dtype_is_packed(dtype)) {
+    diag_try(L, tensor_scatter(made, data, diag_err(L)));
+    return 1;
+  }
   diag_try(L,
            ct_storage_fill(made->storage, data, (size_t)n.v * ct_dtype_bytes(dtype), diag_err(L)));
   return 1;
+}
+
+/* Are n elements from the tensor's first one on whole bytes? */
+static bool are_bytes(const Tensor *t, int64_t n) {
+  return tensor_begins_at_byte(t) && (n % 2 == 0 || !ct_dtype_is_packed(t->dtype));
 }
 
 /* The layout reaches each index from 0 to its size exactly once. */
@@ -467,10 +485,10 @@ static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src,
   Dense d;
   int64_t n;
   if (ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
-      is_compact(cx, src->layout, &n)) { /* as one block, from device to device without the host */
-    size_t elem = ct_dtype_bytes(src->dtype);
-    return copy_bytes(s, src->storage, (size_t)src->offset.v * elem, dst->storage,
-                      (size_t)dst->offset.v * elem, (size_t)n * elem, err);
+      is_compact(cx, src->layout, &n) && are_bytes(src, n) &&
+      are_bytes(dst, n)) { /* as one block, from device to device without the host */
+    return copy_bytes(s, src->storage, tensor_byte(src, 0), dst->storage, tensor_byte(dst, 0),
+                      (size_t)ct_dtype_span(src->dtype, n), err);
   }
   if (s->taps.recorder != NULL) {
     return ct_fail(
@@ -554,10 +572,9 @@ static bool is_in_order(const CtStorage *s) {
 
 /* A graph records the fill of a row of bytes; a device is given it, and the host does not wait. */
 static CtStatus clear_row(CuttleState *s, const Tensor *t, int64_t n, CtErr *err) {
-  size_t elem = ct_dtype_bytes(t->dtype), at = (size_t)t->offset.v * elem;
-  return s->taps.recorder != NULL
-             ? recorder_set(s->taps.recorder, t->storage, at, 0, (size_t)n * elem, err)
-             : ct_storage_set(t->storage, at, 0, (size_t)n * elem, err);
+  size_t at = tensor_byte(t, 0), bytes = (size_t)ct_dtype_span(t->dtype, n);
+  return s->taps.recorder != NULL ? recorder_set(s->taps.recorder, t->storage, at, 0, bytes, err)
+                                  : ct_storage_set(t->storage, at, 0, bytes, err);
 }
 
 /* clear(t): zeros. */
@@ -571,7 +588,7 @@ static int clear(lua_State *L) {
   int64_t n;
   if (s->taps.recorder != NULL || is_in_order(t->storage)) {
     CtCx cx = bind_enter(L);
-    if (is_compact(&cx, t->layout, &n)) {
+    if (is_compact(&cx, t->layout, &n) && are_bytes(t, n)) {
       diag_try(L, clear_row(s, t, n, diag_err(L)));
       return 0;
     }

@@ -96,7 +96,7 @@ static void check_span(lua_State *L, int idx, const char *op, const Tensor *t) {
   }
   diag_check(L, ct_walk_bounds(t->layout, &lo, &hi, &size, &err), &err);
   if (size > 0 && (!tensor_has_element(t, lo) || !tensor_has_element(t, hi))) {
-    int64_t n = (int64_t)(t->storage->bytes / ct_dtype_bytes(t->dtype));
+    int64_t n = ct_dtype_count(t->dtype, (int64_t)t->storage->bytes);
     lo += t->offset.v;
     hi += t->offset.v;
     fail_tensor(L, idx, op,
@@ -435,18 +435,18 @@ static size_t memory_for(lua_State *L, const char *op, int64_t bytes) {
 
 static Tensor *push_alloc(lua_State *L, const char *op, NewStorage *make, CtDtype dtype,
                           CtLayout layout, CtDevice *device) {
-  int64_t lo, hi, size, bytes;
+  int64_t lo, hi, size, bytes, n = 0;
   CtErr err;
   CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
-  if (status == CT_OK && (ct_sub_overflow(hi, lo, &bytes) || ct_add_overflow(bytes, 1, &bytes) ||
-                          ct_mul_overflow(bytes, (int64_t)ct_dtype_bytes(dtype), &bytes))) {
+  if (status == CT_OK && (ct_sub_overflow(hi, lo, &bytes) || ct_add_overflow(bytes, 1, &n) ||
+                          ct_mul_overflow(n, (int64_t)ct_dtype_bytes(dtype), &bytes))) {
     status = ct_fail(&err, CT_EOVERFLOW, "the tensor has more than 2^63 bytes");
   }
   if (status != CT_OK) {
     ct_err_prefix(&err, "%s", op);
     diag_raise(L, &err);
   }
-  size_t room = memory_for(L, op, bytes);
+  size_t room = memory_for(L, op, ct_dtype_span(dtype, n));
   Tensor *t = push_new(L, dtype, layout, ct_int(-lo));
   count_garbage(L, room);
   if (new_storage(L, make, device, room, &t->storage, &err) != CT_OK) {

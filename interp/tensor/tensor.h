@@ -179,10 +179,18 @@ CtStatus tensor_store(const Tensor *t, Elem *from, CtErr *err) CT_NODISCARD;
 /* Whether the element at `index`, counted from the tensor's offset, lies in the storage. Divisions that round up
    lead past its end. */
 static inline bool tensor_has_element(const Tensor *t, int64_t index) {
-  uint64_t n_bytes = t->storage->bytes, size = ct_dtype_bytes(t->dtype);
   int64_t at;
-  return !ct_add_overflow(t->offset.v, index, &at) && at >= 0 && (uint64_t)at < n_bytes &&
-         ((uint64_t)at + 1) * size <= n_bytes;
+  return !ct_add_overflow(t->offset.v, index, &at) && at >= 0 &&
+         at < ct_dtype_count(t->dtype, (int64_t)t->storage->bytes);
+}
+
+/* The byte of the storage in which the element at `index` begins, which may be another's too. */
+static inline size_t tensor_byte(const Tensor *t, int64_t index) {
+  return (size_t)ct_dtype_byte(t->dtype, t->offset.v + index);
+}
+/* Does it begin with a byte of its own? What has an address must. */
+static inline bool tensor_begins_at_byte(const Tensor *t) {
+  return !ct_dtype_is_packed(t->dtype) || t->offset.v % 2 == 0;
 }
 
 /* The element at `index`, for which tensor_has_element holds. */

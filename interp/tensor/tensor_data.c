@@ -123,24 +123,35 @@ CtStatus tensor_live(const Tensor *t, CtErr *err) {
   return CT_OK;
 }
 
-static size_t byte_of(const Tensor *t, int64_t index) {
-  return (size_t)(t->offset.v + index) * ct_dtype_bytes(t->dtype);
+/* Bits below an element in its byte. */
+static int shift_of(const Tensor *t, int64_t index) {
+  return ct_dtype_is_packed(t->dtype) ? (int)((t->offset.v + index) & 1) * 4 : 0;
 }
 
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) {
-  uint64_t bits;
+  uint64_t bits = 0;
   CtStatus status =
-      ct_storage_get(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+      ct_storage_get(t->storage, tensor_byte(t, index), &bits, ct_dtype_bytes(t->dtype), err);
   if (status == CT_OK) {
+    bits = ct_dtype_is_packed(t->dtype) ? bits >> shift_of(t, index) & 15 : bits;
     *out = elem_load(t->dtype, &bits);
   }
   return status;
 }
 
 CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) {
-  uint64_t bits;
+  uint64_t bits = 0, other = 0;
+  size_t at = tensor_byte(t, index);
   elem_store(t->dtype, &bits, e);
-  return ct_storage_put(t->storage, byte_of(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+  if (ct_dtype_is_packed(t->dtype)) {
+    CtStatus status = ct_storage_get(t->storage, at, &other, 1, err);
+    if (status != CT_OK) {
+      return status;
+    }
+    int shift = shift_of(t, index);
+    bits = (other & ~((uint64_t)15 << shift)) | bits << shift;
+  }
+  return ct_storage_put(t->storage, at, &bits, ct_dtype_bytes(t->dtype), err);
 }
 
 /* The bytes that a walk touches: where they begin in the storage, and how many. */
@@ -149,18 +160,33 @@ typedef struct Span {
 } Span;
 
 static Span span_of(const Tensor *t, const CtWalk *w) {
-  return (Span){byte_of(t, w->lo), (size_t)(w->hi - w->lo + 1) * ct_dtype_bytes(t->dtype)};
+  size_t at = tensor_byte(t, w->lo);
+  return (Span){at, tensor_byte(t, w->hi) + ct_dtype_bytes(t->dtype) - at};
+}
+
+/* All elements to dst, or from src if dst is NULL; `base` has byte `at` of the storage. */
+static void move(const Tensor *t, CtWalk *w, char *base, size_t at, void *dst, const void *src) {
+  size_t size = ct_dtype_bytes(t->dtype);
+  int64_t first =
+      t->offset.v - ct_dtype_count(t->dtype, (int64_t)at); /* of index 0, from base on */
+  if (ct_dtype_is_packed(t->dtype) && dst != NULL) {
+    ct_walk_gather_packed(w, base, first, dst);
+  } else if (ct_dtype_is_packed(t->dtype)) {
+    ct_walk_scatter_packed(w, base, first, src);
+  } else if (dst != NULL) {
+    ct_walk_gather(w, size, base + first * (int64_t)size, dst);
+  } else {
+    ct_walk_scatter(w, size, base + first * (int64_t)size, src);
+  }
 }
 
 /* Device memory that is not dense goes through a copy of its span; a write keeps what lies between
    the elements. */
 static CtStatus gather_device(const Tensor *t, CtWalk *w, char *stage, void *dst, CtErr *err) {
   Span s = span_of(t, w);
-  size_t size = ct_dtype_bytes(t->dtype);
   CtStatus status = ct_storage_read(t->storage, s.at, stage, s.bytes, err);
   if (status == CT_OK) {
-    w->index = -w->lo;
-    ct_walk_gather(w, size, stage, dst);
+    move(t, w, stage, s.at, dst, NULL);
   }
   return status;
 }
@@ -168,11 +194,9 @@ static CtStatus gather_device(const Tensor *t, CtWalk *w, char *stage, void *dst
 static CtStatus scatter_device(const Tensor *t, CtWalk *w, char *stage, const void *src,
                                CtErr *err) {
   Span s = span_of(t, w);
-  size_t size = ct_dtype_bytes(t->dtype);
   CtStatus status = ct_storage_read(t->storage, s.at, stage, s.bytes, err);
   if (status == CT_OK) {
-    w->index = -w->lo;
-    ct_walk_scatter(w, size, stage, src);
+    move(t, w, stage, s.at, NULL, src);
     status = ct_storage_write(t->storage, s.at, stage, s.bytes, err);
   }
   return status;
@@ -181,7 +205,7 @@ static CtStatus scatter_device(const Tensor *t, CtWalk *w, char *stage, const vo
 static CtStatus transfer_device(const Tensor *t, CtWalk *w, void *dst, const void *src,
                                 CtErr *err) {
   Span s = span_of(t, w);
-  if (ct_walk_is_dense(w)) {
+  if (ct_walk_is_dense(w) && !ct_dtype_is_packed(t->dtype)) {
     return dst != NULL ? ct_storage_read(t->storage, s.at, dst, s.bytes, err)
                        : ct_storage_write(t->storage, s.at, src, s.bytes, err);
   }
@@ -196,14 +220,11 @@ static CtStatus transfer_device(const Tensor *t, CtWalk *w, void *dst, const voi
 }
 
 static void transfer_host(const Tensor *t, CtWalk *w, void *dst, const void *src) {
-  char *base = (char *)t->storage->host + byte_of(t, 0);
-  if (dst != NULL) {
-    ct_walk_gather(w, ct_dtype_bytes(t->dtype), base, dst);
-  } else {
+  if (dst == NULL) {
     Span s = span_of(t, w);
     ct_blank_write(t->storage->blank, s.at, s.bytes);
-    ct_walk_scatter(w, ct_dtype_bytes(t->dtype), base, src);
   }
+  move(t, w, t->storage->host, 0, dst, src);
 }
 
 /* Copies elements to dst, or from src when dst is NULL. */
@@ -236,10 +257,10 @@ CtStatus tensor_scatter(const Tensor *t, const void *src, CtErr *err) {
 
 /* The elements where they are, if they lie dense on the host; else NULL. */
 static void *dense_on_host(const Tensor *t, const CtWalk *w) {
-  if (t->storage->device != NULL || !ct_walk_is_dense(w)) {
+  if (t->storage->device != NULL || !ct_walk_is_dense(w) || ct_dtype_is_packed(t->dtype)) {
     return NULL;
   }
-  return (char *)t->storage->host + byte_of(t, 0);
+  return (char *)t->storage->host + tensor_byte(t, 0);
 }
 
 /* Finds the elements in place, or makes memory for a copy of them. */
@@ -294,7 +315,7 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   }
   if (status == CT_OK) {
     if (in_place != NULL) {
-      ct_blank_write(t->storage->blank, byte_of(t, 0), (size_t)d.n * ct_dtype_bytes(t->dtype));
+      ct_blank_write(t->storage->blank, tensor_byte(t, 0), (size_t)d.n * ct_dtype_bytes(t->dtype));
     }
     status = fn(ud, t->dtype, in_place != NULL ? in_place : d.copy, d.n, err);
   }

@@ -97,13 +97,13 @@ static bool index_of(lua_State *L, const Tensor *t, int idx, int n, int64_t *at)
 static bool find(lua_State *L, const CuttleState *s, const Tensor *t, int idx, int n,
                  size_t *byte) {
   int64_t at;
-  if (t == NULL || t->in_kernel || t->at != NULL || t->storage == NULL ||
-      front_ir_in(s->front) != NULL ||
+  if (t == NULL || t->in_kernel || t->at != NULL || ct_dtype_is_packed(t->dtype) ||
+      t->storage == NULL || front_ir_in(s->front) != NULL ||
       (t->storage->device != NULL && !ct_storage_is_kept(t->storage)) ||
       !index_of(L, t, idx, n, &at) || !tensor_has_element(t, at)) {
     return false;
   }
-  *byte = (size_t)(t->offset.v + at) * ct_dtype_bytes(t->dtype);
+  *byte = tensor_byte(t, at);
   return true;
 }
 

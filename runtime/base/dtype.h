@@ -51,9 +51,28 @@ typedef struct CtDtypeInfo {
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];
 
 CtDtype ct_dtype_from_name(const char *name); /* CT_VOID when there is none */
-/* Of an element's place in memory; of its values, `bits` may be fewer. */
+/* Of an element that has a place of its own; of its values, `bits` may be fewer. So it is in registers, in constant
+   memory, and in the dense arrays through which the host reads and writes elements. In global and shared memory
+   elements of 4 bits are packed instead: there ask for the pitch and the span. */
 static inline size_t ct_dtype_bytes(CtDtype t) { return (size_t)ct_dtypes[t].bytes; }
 static inline int ct_dtype_width(CtDtype t) { return 8 * ct_dtypes[t].bytes; }
+/* Two elements of 4 bits share a byte of memory: the one with the even index has the low bits. */
+static inline bool ct_dtype_is_packed(CtDtype t) { return ct_dtypes[t].bits == 4; }
+/* Bits from an element in global or shared memory to the next one. */
+static inline int ct_dtype_pitch(CtDtype t) {
+  return ct_dtype_is_packed(t) ? ct_dtypes[t].bits : ct_dtype_width(t);
+}
+/* The byte there in which the element of an index begins. */
+static inline int64_t ct_dtype_byte(CtDtype t, int64_t index) {
+  return ct_dtype_is_packed(t) ? index >> 1 : index * (int64_t)ct_dtype_bytes(t);
+}
+/* Bytes that n elements take there, and elements that n bytes hold. */
+static inline int64_t ct_dtype_span(CtDtype t, int64_t n) {
+  return ct_dtype_is_packed(t) ? n / 2 + n % 2 : n * (int64_t)ct_dtype_bytes(t);
+}
+static inline int64_t ct_dtype_count(CtDtype t, int64_t bytes) {
+  return ct_dtype_is_packed(t) ? bytes * 2 : bytes / (int64_t)ct_dtype_bytes(t);
+}
 static inline bool ct_is_float(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_FLOAT; }
 static inline bool ct_is_int(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_INT; }
 static inline bool ct_is_unsigned(CtDtype t) { return ct_dtypes[t].is_unsigned; }

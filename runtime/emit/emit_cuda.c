@@ -145,7 +145,10 @@ static void declare_shared(CtEmit *e, uint32_t id, bool is_dynamic) {
                  type);
   } else {
     ct_emit_line(e, buf->loc, "__shared__ __align__(%u) %s %s[%" PRId64 "];", buf->align, type,
-                 e->buf_names[id], ct_max(buf->n_elems.v, 1));
+                 e->buf_names[id],
+                 ct_max(ct_dtype_is_packed(buf->dtype) ? ct_dtype_span(buf->dtype, buf->n_elems.v)
+                                                       : buf->n_elems.v,
+                        1));
   }
 }
 

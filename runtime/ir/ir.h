@@ -299,6 +299,11 @@ uint64_t ct_facts_bits(CtFacts f);
 
 /* The layout of a view as the language shows it: of a swizzled buffer with swizzle and offset. */
 CtComposed ct_ir_view_layout(const CtIr *ir, const CtView *v);
+/* Has the buffer elements of which two share a byte? */
+static inline bool ct_ir_is_packed(const CtIr *ir, uint32_t buf) {
+  const CtBuf *b = &ir->bufs[buf];
+  return ct_dtype_is_packed(b->dtype) && (b->space == CT_GLOBAL || b->space == CT_SHARED);
+}
 /* The buffer itself, or the one that it is an alias of. */
 uint32_t ct_ir_memory(const CtIr *ir, uint32_t buf);
 /* Bytes that the address of a global buffer is a multiple of, as far as the operations rely on it: those of an element

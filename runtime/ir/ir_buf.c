@@ -374,7 +374,7 @@ int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf) {
   for (uint32_t i = 1; i < ir->n_bufs && (i != buf || i == ir->smem_buf); i++) {
     const CtBuf *b = &ir->bufs[i];
     if (b->space == CT_SHARED && i != ir->smem_buf && b->alias_of == 0) {
-      int64_t bytes = b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype);
+      int64_t bytes = ct_dtype_span(b->dtype, b->n_elems.v);
       at = ct_ceildiv(at, b->align) * b->align + ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN;
     }
   }

@@ -109,6 +109,21 @@ void ct_tile_fail(CtTileCx *c, const char *what, ...) CT_PRINTF(2, 3);
 void ct_tile_fail_view(CtTileCx *c, CtView v, const char *what, ...) CT_PRINTF(3, 4);
 void ct_tile_fail_views(CtTileCx *c, CtView a, CtView b, const char *what, ...) CT_PRINTF(4, 5);
 void ct_ir_put_view(CtIr *ir, CtView v, CtText *out); /* "tAsA (4,1):(32,1032)" */
+/* Of one width; or a byte and an element that memory packs, in the low bits of a byte. */
+static inline bool ct_ir_can_rebit(CtDtype a, CtDtype b) {
+  return ct_dtypes[a].bits == ct_dtypes[b].bits || (ct_dtype_is_packed(a) && b == CT_u8) ||
+         (a == CT_u8 && ct_dtype_is_packed(b));
+}
+/* ir_recast.c. The low bits of a word (u32) as an element of a packed type, and such an element as a word; one element
+   of a packed buffer. */
+CtVal ct_ir_packed_element(CtIr *ir, CtVal bits, CtDtype t);
+CtVal ct_ir_packed_bits(CtIr *ir, CtVal v);
+CtVal ct_ir_load_packed(CtIr *ir, uint32_t buf, CtVal offset);
+void ct_ir_store_packed(CtIr *ir, uint32_t buf, CtVal offset, CtVal value);
+/* ir_tile.c: a copy and a fill of elements that share no bytes; what holds for copies of any elements. */
+CtStatus ct_tile_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) CT_NODISCARD;
+CtStatus ct_tile_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) CT_NODISCARD;
+void ct_tile_check_pair(CtTileCx *c, CtView src, CtView dst);
 CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile);
 /* Fail where a view of declared memory reaches past its end; where it must not be written; where its shape
    is not static. */

@@ -79,7 +79,7 @@ static void check_casts(Checker *c, const CtInst *inst) {
   if (inst->op == CT_OP_CAST && !is_cast(from, (CtDtype)inst->type)) {
     find(c, "is no single conversion; see ct_ir_cast,", inst->args[0]);
   }
-  if (inst->op == CT_OP_BITCAST && ct_dtypes[from].bits != ct_dtypes[inst->type].bits) {
+  if (inst->op == CT_OP_BITCAST && !ct_ir_can_rebit(from, (CtDtype)inst->type)) {
     find(c, "goes to a type of another width,", inst->args[0]);
   }
 }

@@ -146,8 +146,9 @@ static const char *alias_fault(const CtIr *ir, const CtBuf *b) {
   if (b->space == CT_GLOBAL) {
     return b->param == of->param ? NULL : "memory of another argument";
   }
-  bool fits = !ct_mul_overflow(b->n_elems.v, ct_dtype_width(b->dtype), &mine) &&
-              !ct_mul_overflow(of->n_elems.v, ct_dtype_width(of->dtype), &its) && mine <= its;
+  bool fits = !ct_mul_overflow(b->n_elems.v, ct_dtype_pitch(b->dtype), &mine) &&
+              !ct_mul_overflow(of->n_elems.v, ct_dtype_pitch(of->dtype), &its) &&
+              mine <= (its + 7) / 8 * 8;
   return fits ? NULL : "memory that is larger than the memory that it aliases";
 }
 
@@ -171,7 +172,7 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
     return "more registers than a thread has";
   }
   bool is_smem = (uint32_t)(b - ir->bufs) == ir->smem_buf;
-  return is_smem && b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype) > ir->smem
+  return is_smem && ct_dtype_span(b->dtype, b->n_elems.v) > ir->smem
              ? "more shared memory than the launch gives"
              : NULL;
 }

@@ -5,6 +5,9 @@
 /* --- memory and variables --------------------------------------------------------------------- */
 
 CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset) {
+  if (ct_ir_is_packed(ir, buf)) {
+    return ct_ir_load_packed(ir, buf, offset);
+  }
   offset = ct_ir_place(ir, buf, offset);
   CtVal v = ct_ir_append(ir, CT_OP_LOAD, ir->bufs[buf].dtype);
   ir->insts[v].imm.i = buf;
@@ -14,6 +17,10 @@ CtVal ct_ir_load(CtIr *ir, uint32_t buf, CtVal offset) {
 
 void ct_ir_store(CtIr *ir, uint32_t buf, CtVal offset, CtVal value) {
   CT_ASSERT(ir->insts[value].type == ir->bufs[buf].dtype || ir->failed);
+  if (ct_ir_is_packed(ir, buf)) {
+    ct_ir_store_packed(ir, buf, offset, value);
+    return;
+  }
   offset = ct_ir_place(ir, buf, offset);
   CtVal v = ct_ir_append(ir, CT_OP_STORE, CT_VOID);
   ir->insts[v].imm.i = buf;

@@ -26,7 +26,7 @@ void ct_ir_forget_coordinates(CtIr *ir, CtBuf *buf) {
 /* Does the buffer's swizzle keep the parts of each element of type t side by side? */
 static bool keeps_elements(const CtBuf *of, int to) {
   return of->swizzle.bits == 0 || of->swizzle.base >= 6 ||
-         ct_dtype_width(of->dtype) << of->swizzle.base >= to;
+         ct_dtype_pitch(of->dtype) << of->swizzle.base >= to;
 }
 
 /* Does the alias say the same of its memory? */
@@ -55,7 +55,7 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, CtCac
   buf.alias_of = root;
   buf.name = NULL;
   if (buf.n_elems.kind == CT_STATIC) {
-    buf.n_elems.v = buf.n_elems.v * ct_dtype_width(of->dtype) / ct_dtype_width(t);
+    buf.n_elems.v = 8 * ct_dtype_span(of->dtype, of->n_elems.v) / ct_dtype_pitch(t);
     buf.n_elems.v = ct_max(n, buf.n_elems.v - buf.n_elems.v % ct_swizzle_block(sw));
   }
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
@@ -68,7 +68,7 @@ static uint32_t alias_of(CtIr *ir, uint32_t root, CtDtype t, CtSwizzle sw, CtCac
     ct_ir_forget_coordinates(ir, &buf);
   }
   uint32_t made = ir->failed ? 0 : ct_ir_new_buf(ir, &buf);
-  if (cache != CT_CACHE_NONE) {
+  if (cache != CT_CACHE_NONE || ct_dtype_is_packed(ir->bufs[root].dtype)) {
     ir->bufs[made].name = ir->bufs[root].name; /* the same elements, in messages too */
   }
   return ir->failed ? root : made;
@@ -92,7 +92,22 @@ static const char *recast_offset(CtIr *ir, CtView v, int from, int to, CtInt *ou
 enum { MAX_RECAST = 4096 }; /* elements: each is an operation of the kernel or several */
 
 static CtDtype word_of(int bits) {
-  return bits == 8 ? CT_u8 : bits == 16 ? CT_u16 : bits == 32 ? CT_u32 : CT_u64;
+  return bits <= 8 ? CT_u8 : bits == 16 ? CT_u16 : bits == 32 ? CT_u32 : CT_u64;
+}
+
+/* The bits of a value as another type, see ct_ir_can_rebit. */
+static CtVal rebit(CtIr *ir, CtVal v, CtDtype t) {
+  const CtInst *x = ct_inst(ir, v);
+  CT_ASSERT(ct_ir_can_rebit((CtDtype)x->type, t) || ir->failed);
+  if (ct_dtypes[x->type].bits == ct_dtypes[t].bits || v == 0) {
+    return ct_ir_bitcast(ir, v, t);
+  }
+  if (x->op == CT_OP_BITCAST && ct_inst(ir, x->args[0])->type == t) {
+    return x->args[0];
+  }
+  CtInst key = {.op = CT_OP_BITCAST, .type = (uint8_t)t, .args = {v}};
+  key.facts = ct_type_facts(t);
+  return ct_ir_shared_inst(ir, &key);
 }
 
 static CtVal load_at(CtIr *ir, uint32_t buf, int64_t e) {
@@ -102,26 +117,29 @@ static CtVal load_at(CtIr *ir, uint32_t buf, int64_t e) {
 /* Element e of the buffer seen as type t, put together from its own elements or cut out of one. */
 static CtVal load_as(CtIr *ir, uint32_t buf, int64_t e, CtDtype t) {
   CtDtype from = ir->bufs[buf].dtype;
-  int wide = ct_dtype_width(t), narrow = ct_dtype_width(from);
+  int wide = ct_dtype_pitch(t), narrow = ct_dtype_pitch(from);
   if (wide == narrow) {
-    return ct_ir_bitcast(ir, load_at(ir, buf, e), t);
+    return rebit(ir, load_at(ir, buf, e), t);
   }
   CtDtype word = ct_max(wide, narrow) == 64 ? CT_u64 : CT_u32, part = word_of(narrow);
   if (wide < narrow) {
     int64_t n = narrow / wide;
-    CtVal bits = ct_ir_cast(ir, ct_ir_bitcast(ir, load_at(ir, buf, e / n), part), word);
+    CtVal bits = ct_ir_cast(ir, rebit(ir, load_at(ir, buf, e / n), part), word);
     CtVal count = ct_ir_const_int(ir, word, e % n * wide);
     bits = ct_ir_binary(ir, CT_OP_SHR, bits, count);
-    return ct_ir_bitcast(ir, ct_ir_cast(ir, bits, word_of(wide)), t);
+    if (wide < 8) {
+      bits = ct_ir_binary(ir, CT_OP_AND, bits, ct_ir_const_int(ir, word, (1 << wide) - 1));
+    }
+    return rebit(ir, ct_ir_cast(ir, bits, word_of(wide)), t);
   }
   CtVal sum = ct_ir_const_int(ir, word, 0);
   for (int i = 0; i < wide / narrow; i++) {
     CtVal v = load_at(ir, buf, e * (wide / narrow) + i);
-    CtVal bits = ct_ir_cast(ir, ct_ir_bitcast(ir, v, part), word);
+    CtVal bits = ct_ir_cast(ir, rebit(ir, v, part), word);
     bits = ct_ir_binary(ir, CT_OP_SHL, bits, ct_ir_const_int(ir, word, i * narrow));
     sum = i == 0 ? bits : ct_ir_binary(ir, CT_OP_OR, sum, bits);
   }
-  return ct_ir_bitcast(ir, ct_ir_cast(ir, sum, word_of(wide)), t);
+  return rebit(ir, ct_ir_cast(ir, sum, word_of(wide)), t);
 }
 
 /* v as elements of type t that begin at `offset`: which elements those are, or why not. */
@@ -129,7 +147,7 @@ static CtStatus whole_elements(CtIr *ir, CtView v, CtDtype t, CtInt offset, CtLa
                                int64_t *n, CtErr *err) {
   CtCx cx = ct_ir_cx(ir);
   CtInt before, after;
-  int from = ct_dtype_width(ir->bufs[v.buf].dtype), to = ct_dtype_width(t);
+  int from = ct_dtype_pitch(ir->bufs[v.buf].dtype), to = ct_dtype_pitch(t);
   CtStatus status = ct_recast(&cx, v.layout, from, to, out, err);
   status = status == CT_OK ? ct_size(&cx, v.layout, &before, err) : status;
   status = status == CT_OK ? ct_size(&cx, *out, &after, err) : status;
@@ -178,7 +196,7 @@ static CtStatus recast_registers(CtIr *ir, CtView v, CtDtype t, CtInt offset, Ct
 
 CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
-  int from = ct_dtype_width(buf->dtype), to = ct_dtype_width(t);
+  int from = ct_dtype_pitch(buf->dtype), to = ct_dtype_pitch(t);
   CtCx cx = ct_ir_cx(ir);
   *out = v;
   if (buf->remote != 0) {
@@ -186,6 +204,9 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   }
   if (t == CT_bool || buf->dtype == CT_bool) {
     return fail(ir, v, t, "a bool has only the values 0 and 1", err);
+  }
+  if (buf->space == CT_CONSTANT && (from < 8) != (to < 8)) {
+    return fail(ir, v, t, "constant memory is not packed; copy it to a fragment", err);
   }
   CT_ASSERT(v.guard == NULL); /* says what lies inside by coordinates of its own elements */
   const char *why = recast_offset(ir, v, from, to, &out->offset, err);
@@ -207,7 +228,8 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   if (status != CT_OK) {
     return status;
   }
-  int64_t n = buf->n_elems.kind == CT_STATIC ? buf->n_elems.v * from / to : 0;
+  int64_t n =
+      buf->n_elems.kind == CT_STATIC ? 8 * ct_dtype_span(buf->dtype, buf->n_elems.v) / to : 0;
   out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), t, sw, buf->cache, n);
   return status == CT_OK && ir->failed ? ct_fail_nomem(err) : status;
 }
@@ -219,6 +241,13 @@ CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *ou
   const char *name = v.name != NULL ? v.name : "the tensor";
   if (ir->failed) {
     return ct_fail_nomem(err); /* memory may have run out before the buffer was made */
+  }
+  if (ct_ir_is_packed(ir, v.buf) && l->swizzle.bits != 0 && l->swizzle.base < 1) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "view: two elements of %s share a byte, and the swizzle moves them apart; use one "
+        "with M >= 1",
+        ct_dtypes[buf->dtype].name);
   }
   CT_ASSERT(buf->space == CT_SHARED && !ct_buf_is_swizzled(buf) && ct_composed_is_static(l));
   if ((ct_ir_bits_of_int(ir, v.offset) & ((uint64_t)period - 1)) != 0) {
@@ -272,4 +301,67 @@ CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr 
   *out = v;
   out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, buf->swizzle, cache, 0);
   return ir->failed ? ct_fail_nomem(err) : CT_OK;
+}
+
+/* --- elements that share bytes -------------------------------------------------------------------------- */
+
+/* The memory of packed elements (ct_dtype_is_packed) is accessed as bytes. A store to one element reads its byte and
+   writes it back: two threads that store to one byte race, and check reports that as it reports any other race. */
+enum { ELEMENT_BITS = 4, ELEMENT_MASK = 15 };
+
+/* A byte of a packed buffer, and where in it the element lies. */
+typedef struct Place {
+  uint32_t bytes; /* the buffer as u8 */
+  CtVal at;       /* its byte */
+  CtVal shift;    /* u32: bits below the element */
+} Place;
+
+static uint32_t bytes_of(CtIr *ir, uint32_t buf) {
+  const CtBuf *b = &ir->bufs[buf];
+  CtSwizzle sw = b->swizzle;
+  CtErr err;
+  if (sw.bits != 0 && ct_swizzle_recast(b->swizzle, ELEMENT_BITS, 8, &sw, &err) != CT_OK) {
+    ir->failed = true;
+    return buf;
+  }
+  int64_t n = b->n_elems.kind == CT_STATIC ? ct_dtype_span(b->dtype, b->n_elems.v) : 0;
+  return alias_of(ir, ct_ir_memory(ir, buf), CT_u8, sw, b->cache, n);
+}
+
+static Place place_of(CtIr *ir, uint32_t buf, CtVal offset) {
+  CtDtype index = (CtDtype)ct_inst(ir, offset)->type;
+  CtVal one = ct_ir_const_int(ir, index, 1);
+  CtVal odd = ct_ir_binary(ir, CT_OP_AND, offset, one);
+  CtVal shift = ct_ir_binary(ir, CT_OP_SHL, odd, ct_ir_const_int(ir, index, 2));
+  return (Place){.bytes = bytes_of(ir, buf),
+                 .at = ct_ir_binary(ir, CT_OP_SHR, offset, one),
+                 .shift = ct_ir_cast(ir, shift, CT_u32)};
+}
+
+static CtVal u32_of(CtIr *ir, int64_t v) { return ct_ir_const_int(ir, CT_u32, v); }
+
+CtVal ct_ir_packed_element(CtIr *ir, CtVal bits, CtDtype t) {
+  bits = ct_ir_binary(ir, CT_OP_AND, bits, u32_of(ir, ELEMENT_MASK));
+  return rebit(ir, ct_ir_cast(ir, bits, CT_u8), t);
+}
+
+CtVal ct_ir_packed_bits(CtIr *ir, CtVal v) { return ct_ir_cast(ir, rebit(ir, v, CT_u8), CT_u32); }
+
+CtVal ct_ir_load_packed(CtIr *ir, uint32_t buf, CtVal offset) {
+  CtDtype t = ir->bufs[buf].dtype;
+  Place p = place_of(ir, buf, offset);
+  CtVal byte = ir->failed ? 0 : ct_ir_cast(ir, ct_ir_load(ir, p.bytes, p.at), CT_u32);
+  return ir->failed ? 0 : ct_ir_packed_element(ir, ct_ir_binary(ir, CT_OP_SHR, byte, p.shift), t);
+}
+
+void ct_ir_store_packed(CtIr *ir, uint32_t buf, CtVal offset, CtVal value) {
+  Place p = place_of(ir, buf, offset);
+  if (ir->failed) {
+    return;
+  }
+  CtVal byte = ct_ir_cast(ir, ct_ir_load(ir, p.bytes, p.at), CT_u32);
+  CtVal other = ct_ir_binary(ir, CT_OP_SHR, u32_of(ir, ELEMENT_MASK << ELEMENT_BITS), p.shift);
+  CtVal mine = ct_ir_binary(ir, CT_OP_SHL, ct_ir_packed_bits(ir, value), p.shift);
+  CtVal both = ct_ir_binary(ir, CT_OP_OR, ct_ir_binary(ir, CT_OP_AND, byte, other), mine);
+  ct_ir_store(ir, p.bytes, p.at, ct_ir_cast(ir, both, CT_u8));
 }

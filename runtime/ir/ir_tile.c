@@ -131,6 +131,12 @@ CtStatus ct_ir_check_writable(CtIr *ir, const char *op, CtView v, CtErr *err) {
 /* A view of declared memory must lie inside it; what is static is checked while tracing. */
 void ct_tile_check_inside(CtTileCx *c, CtView v) {
   const CtBuf *buf = &c->ir->bufs[v.buf];
+  if (al_ok(&c->g) && ct_ir_is_packed(c->ir, v.buf)) {
+    ct_tile_fail_view(c, v,
+                      "has elements of %s, two of which share a byte; use a fragment that "
+                      "copy(src, dst) has filled, or recast it as u8",
+                      ct_dtypes[buf->dtype].name);
+  }
   if (!al_ok(&c->g) || buf->space == CT_GLOBAL || !ct_is_static(v.offset) ||
       !ct_layout_is_static(v.layout)) {
     return;
@@ -218,10 +224,14 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
          bytes >= 4;
 }
 
-void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst) {
+void ct_tile_check_pair(CtTileCx *c, CtView src, CtView dst) {
   check_widens(c, src, dst);
   check_sizes(c, src, dst);
   ct_tile_check_writable(c, dst);
+}
+
+void ct_tile_check_copy(CtTileCx *c, CtView src, CtView dst) {
+  ct_tile_check_pair(c, src, dst);
   ct_tile_check_inside(c, src);
   ct_tile_check_inside(c, dst);
 }
@@ -249,7 +259,7 @@ static CtStatus add_copy(CtTileCx *c, CtTile tile) {
   return CT_OK;
 }
 
-CtStatus ct_ir_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
+CtStatus ct_tile_copy(CtIr *ir, CtView src, CtView dst, CtErr *err) {
   CtTileCx c = ct_tile_begin(ir, "copy", NULL, err);
   ct_tile_check_copy(&c, src, dst);
   return add_copy(&c, (CtTile){.dst = dst, .a = src});
@@ -277,7 +287,7 @@ CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err
 
 /* --- the others --------------------------------------------------------------------------------- */
 
-CtStatus ct_ir_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
+CtStatus ct_tile_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
   CtTile tile = {.dst = dst, .vec = 1};
   CtTileCx c = ct_tile_begin(ir, "fill", NULL, err);
   ct_tile_check_writable(&c, dst);

@@ -237,6 +237,12 @@ static CtStatus add_call(CtIr *ir, const CtTmaCall *call, CtOp op, CtErr *err) {
   if (d == NULL) {
     return ct_fail_nomem(err);
   }
+  if (ct_ir_is_packed(ir, source->view.buf)) {
+    return ct_fail(err, CT_EINVAL,
+                   "tma: %s has elements of %s, two of which share a byte; recast it as u8 first",
+                   ct_ir_view_name(ir, &source->view),
+                   ct_dtypes[ir->bufs[source->view.buf].dtype].name);
+  }
   *d = (CtTmaTile){.ir = ir,
                    .call = call,
                    .source = source,

@@ -122,13 +122,13 @@ static bool guard_allows(const CtIr *ir, const CtView *v, int64_t size, int64_t 
 
 size_t ct_ir_view_align(CtIr *ir, CtView v) {
   const CtBuf *buf = &ir->bufs[v.buf];
-  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
+  int64_t bits = ct_dtype_pitch(buf->dtype);
   int64_t div = ct_ir_facts(ir, v.offset).div;
   int64_t align = ct_min(buf->align, MAX_VECTOR_BYTES);
   if (ct_buf_is_swizzled(buf) && buf->swizzle.base < 4) { /* more bits would not matter */
-    align = ct_min(align, bytes << buf->swizzle.base);
+    align = ct_min(align, ct_max((bits << buf->swizzle.base) / 8, 1));
   }
-  while (align > bytes && div != 0 && (div % (align / bytes)) != 0) {
+  while (align > ct_max(bits / 8, 1) && div != 0 && (div % (8 * align / bits)) != 0) {
     align /= 2;
   }
   return (size_t)align;

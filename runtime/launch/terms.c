@@ -5,7 +5,7 @@ enum { MOST_EXTENT_LOG = 7 }; /* a key says of an extent whether 128 divides it 
 
 static int stride_log(CtDtype dtype) { /* and of a stride as much as accesses can use */
   int log = 0;
-  while (((size_t)2 << log) * ct_dtype_bytes(dtype) <= CT_CALL_MAX_ALIGN) {
+  while (((size_t)2 << log) * (size_t)ct_dtype_pitch(dtype) <= 8 * CT_CALL_MAX_ALIGN) {
     log++;
   }
   return log;
@@ -119,7 +119,7 @@ static bool take_modes(CtTerms *g, const CtCallTensor *t, CtSlotValue *slots) {
     add_mode(&r, extent, stride, g->most_last);
   }
   int64_t last = r.least < 0 ? -1 : (int64_t)r.last;
-  g->taken_bytes = (uint64_t)(last + 1) * ct_dtype_bytes(g->dtype);
+  g->taken_bytes = (uint64_t)ct_dtype_span(g->dtype, last + 1);
   g->is_taken_dense = t->stride == NULL;
   g->is_taken = tests >= 0 && (r.far >= 0 || r.least < 0) && has_width(g, t, &r, last);
   return g->is_taken;

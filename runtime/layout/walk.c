@@ -142,3 +142,31 @@ void ct_walk_scatter(CtWalk *w, size_t bytes, void *base, const void *src) {
     from += w->n * size;
   }
 }
+
+/* Element `at` of packed memory, counted from its first byte. */
+static unsigned char get_half(const unsigned char *base, int64_t at) {
+  return base[at >> 1] >> (at & 1) * 4 & 15;
+}
+
+static void set_half(unsigned char *base, int64_t at, unsigned char v) {
+  int shift = (int)(at & 1) * 4;
+  base[at >> 1] = (unsigned char)((base[at >> 1] & ~(15 << shift)) | (v & 15) << shift);
+}
+
+void ct_walk_gather_packed(CtWalk *w, const void *base, int64_t first, void *dst) {
+  unsigned char *to = dst;
+  while (next_run(w)) {
+    for (int64_t i = 0; i < w->n; i++) {
+      *to++ = get_half(base, first + w->index + i * w->stride);
+    }
+  }
+}
+
+void ct_walk_scatter_packed(CtWalk *w, void *base, int64_t first, const void *src) {
+  const unsigned char *from = src;
+  while (next_run(w)) {
+    for (int64_t i = 0; i < w->n; i++) {
+      set_half(base, first + w->index + i * w->stride, *from++);
+    }
+  }
+}

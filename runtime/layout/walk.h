@@ -39,4 +39,9 @@ CtStatus ct_walk_bounds(CtLayout layout, int64_t *lo, int64_t *hi, int64_t *size
 void ct_walk_gather(CtWalk *w, size_t bytes, const void *base, void *dst);
 void ct_walk_scatter(CtWalk *w, size_t bytes, void *base, const void *src);
 
+/* The same of elements of 4 bits, two in a byte: index 0 is element `first` from `base` on. In the dense array each has
+   a byte. */
+void ct_walk_gather_packed(CtWalk *w, const void *base, int64_t first, void *dst);
+void ct_walk_scatter_packed(CtWalk *w, void *base, int64_t first, const void *src);
+
 #endif

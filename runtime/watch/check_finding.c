@@ -172,7 +172,7 @@ static const CtSimtSpan *spans_of(const CtSimtJob *job, const CtSimtBuf *buf, Ct
     return l->memory;
   }
   char *begin = l->slots[buf->slot].ptr;
-  *own = (CtSimtSpan){begin, begin + ct_simt_n_elems(l, buf) * (int64_t)ct_dtype_bytes(buf->dtype)};
+  *own = (CtSimtSpan){begin, begin + ct_simt_n_bytes(l, buf)};
   *n = 1;
   return own;
 }
@@ -188,7 +188,7 @@ static uint32_t find_buffer(const CtSimtJob *job, const char *at, const char **b
     for (size_t i = 0; i < n; i++) {
       if (at >= spans[i].begin && at < spans[i].end) {
         *begin = spans[i].begin;
-        *off = (at - *begin) / (int64_t)ct_dtype_bytes(buf->dtype);
+        *off = ct_dtype_count(buf->dtype, at - *begin);
         return b;
       }
     }

@@ -118,8 +118,7 @@ static void find_spans(const CtSimtJob *job, const CtSimtBuf *buf, Spans *out) {
     out->n = l->n_memory;
   } else {
     char *begin = l->slots[buf->slot].ptr;
-    int64_t bytes = ct_simt_n_elems(l, buf) * (int64_t)ct_dtype_bytes(buf->dtype);
-    out->own = (CtSimtSpan){begin, begin + bytes};
+    out->own = (CtSimtSpan){begin, begin + ct_simt_n_bytes(l, buf)};
   }
 }
 

@@ -128,10 +128,9 @@ static const CtSimtBuf *tensor_at(const Exploration *x, const char *at, const Ct
         continue;
       }
       const char *begin = e->launch->slots[buf->slot].ptr;
-      int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), n = ct_simt_n_elems(e->launch, buf);
-      if (at >= begin && at < begin + n * bytes) {
+      if (at >= begin && at < begin + ct_simt_n_bytes(e->launch, buf)) {
         *of = e;
-        *off = (at - begin) / bytes;
+        *off = ct_dtype_count(buf->dtype, at - begin);
         return buf;
       }
     }
@@ -158,7 +157,8 @@ static void compare_results(Exploration *x, CtOrderPolicy policy, uint64_t seed)
     return;
   }
   size_t bytes = ct_dtype_bytes(buf->dtype);
-  const char *element = (const char *)e->launch->slots[buf->slot].ptr + off * (int64_t)bytes;
+  const char *element =
+      (const char *)e->launch->slots[buf->slot].ptr + ct_dtype_span(buf->dtype, off);
   char text[256];
   snprintf(text, sizeof text,
            "order: %s[%lld] depends on the order of the warps: its bits are 0x%0*llx in the "

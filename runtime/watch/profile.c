@@ -220,7 +220,7 @@ static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_param
     const CtSimtBuf *b = &program->bufs[i];
     if (b->space == CT_GLOBAL && b->of == b->dtype && !b->is_chosen) {
       int64_t n = ct_max(job->launch->n_elems[b->param], 0);
-      int64_t sectors = n * (int64_t)ct_dtype_bytes(b->dtype) / CT_SECTOR_BYTES + 2;
+      int64_t sectors = ct_dtype_span(b->dtype, n) / CT_SECTOR_BYTES + 2;
       p->now->pub.bufs[i].n_elems = n;
       int64_t most = p->job.has_bits ? MAX_BITS / job->n_workers : MAX_SECTORS;
       p->now->pub.bufs[i].is_known = sectors <= ct_min(most, MAX_SECTORS);

@@ -181,10 +181,11 @@ f6e3m2 = nil
 --- 4-bit floats with 1 bit of fraction, without infinity and NaN.
 --- They are 0, 0.5, 1, 1.5, 2, 3, 4, 6 and the same below 0.
 --- `f4e2m1(x)` rounds to the nearest number, and ties to even; numbers that are too large, and NaN,
---- become 6. In memory, an element takes one byte.
+--- become 6. In memory, two elements share a byte, the first in its low bits; a store to one element
+--- is not atomic.
 ---
----     > f4e2m1(0.8), f4e2m1(-100)
----     f4e2m1(1.0)     f4e2m1(-6.0)
+---     > f4e2m1(0.8), f4e2m1(-100), f4e2m1.bytes
+---     f4e2m1(1.0)     f4e2m1(-6.0)    0.5
 --- CuTe: float_e2m1_t. MoYe: none.
 ---@type DType
 f4e2m1 = nil

@@ -27,8 +27,8 @@ static void test_dtypes(cuttle_State *S) {
     char quoted[24];
     snprintf(quoted, sizeof quoted, "\"%s\"", name);
     cuttle_Tensor *x = cuttle_tensor_wrap(S, memory, name, "4:1", NULL, NULL, NULL);
-    OK(x != NULL && cuttle_tensor_bytes(x) == 4 * ct_dtype_bytes((CtDtype)t), "a tensor of %s",
-       name);
+    OK(x != NULL && cuttle_tensor_bytes(x) == (size_t)ct_dtype_span((CtDtype)t, 4),
+       "a tensor of %s", name);
     HAS_STR(header, quoted, "cuttle.h names %s", name);
     cuttle_tensor_release(S, x);
   }

@@ -485,6 +485,9 @@ static bool read_view(Call *c, int i, const Value *v) {
     return false;
   }
   c->n = n;
+  if (value_is_packed(v->dtype)) {
+    return false;
+  }
   if (c->args[i].kind != CUTTLE_ARG_MEMORY ||
       value_dtype_bytes((int)c->memory[i].dtype) != value_dtype_bytes(v->dtype)) {
     PyErr_Format(PyExc_TypeError,

@@ -97,6 +97,9 @@ static void end_capsule(PyObject *capsule) {
 }
 
 static PyObject *new_capsule(Tensor *t, bool is_versioned) {
+  if (value_is_packed((int)t->m.dtype)) {
+    return NULL;
+  }
   Shared *s = PyMem_Calloc(1, sizeof *s);
   if (s == NULL) {
     return PyErr_NoMemory();
@@ -205,6 +208,9 @@ static PyObject *tensor_interface(PyObject *self, void *none) {
   const Tensor *t = (const Tensor *)self;
   const char *type = value_numpy_type((int)t->m.dtype);
   (void)none;
+  if (value_is_packed((int)t->m.dtype)) {
+    return NULL;
+  }
   if (t->m.device >= 0 || type == NULL) {
     PyErr_SetString(PyExc_AttributeError, "__array_interface__");
     return NULL;

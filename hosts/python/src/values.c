@@ -62,6 +62,16 @@ const char *value_numpy_type(int dtype) {
 
 const char *value_dtype_name(int dtype) { return info_of(dtype)->name; }
 int value_dtype_bytes(int dtype) { return info_of(dtype)->bytes; }
+bool value_is_packed(int dtype) {
+  if (info_of(dtype)->per_byte > 1) {
+    PyErr_Format(PyExc_TypeError,
+                 "%d elements of %s share a byte, which other libraries cannot be told; use the "
+                 "tensor's bytes, and recast(t, u8) or recast(bytes, %s) in the kernel",
+                 (int)info_of(dtype)->per_byte, info_of(dtype)->name, info_of(dtype)->name);
+    return true;
+  }
+  return false;
+}
 
 int value_dtype_of_text(PyObject *text, bool *is_torch) {
   static const char torch[] = "torch.";

@@ -15,6 +15,8 @@ bool value_is_one(PyObject *object);
 
 /* The element type of argument number i; false with an exception: Cuttle has none like it. */
 bool value_read_dtype(DLDataType t, int i, cuttle_DType *out);
+/* Do its elements share bytes? Then with an exception, since no other library can be told. */
+bool value_is_packed(int dtype);
 /* Of a cuttle_DType. */
 DLDataType value_dl_dtype(int dtype);
 const char *value_numpy_type(int dtype); /* as its array interface writes it; NULL: it has none */

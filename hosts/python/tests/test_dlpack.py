@@ -95,6 +95,8 @@ def test_types():
     same(memory[0], 0x40400000, "view_as: f32 as tf32")
     fails(TypeError, "elements have 8 bits",
           lambda: module.three[1, 1](cuttle.view_as(m.New(memory, "f32", (1,)), "f8e5m2")), "of other sizes")
+    fails(TypeError, "2 elements of f4e2m1 share a byte",
+          lambda: module.three[1, 1](cuttle.view_as(m.New(memory, "u8", (1,)), "f4e2m1")), "of packed elements")
     fails(ValueError, "'f7' is not an element type", lambda: cuttle.view_as(None, "f7"), "of no type")
     fails(TypeError, "needs a tensor", lambda: module.three[1, 1](cuttle.view_as(5, "f32")), "of a number")
     fails(TypeError, "type complex with 64 bits", lambda: module.three[1, 1](m.New(memory, "c64", (1,))), "complex")

@@ -42,9 +42,7 @@ static CtStatus add_buffer(CtSimtKept *k, const CtSimtEntry *e, const CtSimtBuf 
     }
   } else {
     char *begin = l->slots[b->slot].ptr;
-    status = add(
-        k, (CtSimtSpan){begin, begin + ct_simt_n_elems(l, b) * (int64_t)ct_dtype_bytes(b->dtype)},
-        err);
+    status = add(k, (CtSimtSpan){begin, begin + ct_simt_n_bytes(l, b)}, err);
   }
   return status;
 }

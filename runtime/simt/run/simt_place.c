@@ -223,7 +223,7 @@ void ct_simt_place(const CtSimtJob *job, uint32_t buf, const char *begin, int64_
   int64_t n = b->space == CT_GLOBAL ? ct_simt_n_elems(job->launch, b) : b->n;
   if (b->is_chosen && b->list == 0) {
     const CtSimtSpan *memory = ct_simt_memory_at(job->launch, begin);
-    n = memory == NULL ? 0 : (memory->end - begin) / (int64_t)ct_dtype_bytes(b->dtype);
+    n = memory == NULL ? 0 : ct_dtype_count(b->dtype, memory->end - begin);
   }
   snprintf(out, size, "%.80s%s", ct_part_name(job, b, begin).s,
            ct_part_place(job, b, begin, off, n).s);

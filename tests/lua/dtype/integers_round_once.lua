@@ -41,12 +41,14 @@ end
 for _, t in ipairs(types) do
   for _, v in ipairs(values) do
     for name, way in sorted(ways) do
+      if t == f4e2m1 and name == "filled" then goto next end -- half a byte cannot be filled
       local y = zeros(t, 1)
       kernel("k", function(...) way(t, v)(...) end){grid = 1, block = 1}(y, v)
       check(name, t, v, y[0])
+      ::next::
     end
     for name, way in sorted(host) do check(name, t, v, way(t, v)[0]) end
   end
 end
-print(n, wrong)                                              -- expect: 1188	0
+print(n, wrong)                                              -- expect: 1179	0
 print(("%08x"):format(recast(from_table(f32, {0x2938e75ffffffff}), u32)[0])) -- expect: 5c24e39d
