@@ -112,11 +112,14 @@ function M.as_rows(t, extents)
   return view(t.tensor, layout({ n, extents[1] }, { d, strides[1] }))
 end
 
+-- "elements", "of row" or "columns". A tensor of fewer modes than others has the same for all rows,
+-- even if there is one row: how threads share a row does not depend on the number of rows.
 function M.kind_of(t, extents)
   local last, rows = t.extent[#t.extent] or 1, 1
   for i = 1, #t.extent - 1 do rows = rows * t.extent[i] end
   if last == 1 and extents[1] > 1 then return "of row" end
-  return rows == 1 and M.product(extents, 2) > 1 and "columns" or "elements"
+  local is_shared = M.product(extents, 2) > 1 or #t.extent < #extents
+  return rows == 1 and is_shared and "columns" or "elements"
 end
 
 return M

@@ -54,6 +54,15 @@ local function group_of(self, kinds, columns)
   return most
 end
 
+-- The strides of modes of rows that are not 0, also of those that have one row.
+local function row_strides(t)
+  local strides = {}
+  for i = 1, #t.extent - 1 do
+    if t.stride[i] ~= 0 then strides[#strides + 1] = t.stride[i] end
+  end
+  return strides
+end
+
 -- What row_plan.lua asks.
 local function problem_of(self, inputs, results, extents, kinds)
   local columns = extents[1]
@@ -76,8 +85,8 @@ local function problem_of(self, inputs, results, extents, kinds)
         end
         problem.largest = math.max(problem.largest, size)
         if strides[1] ~= 1 and columns > 1 then problem.divides = 1 end
-        for i = 2, #strides do
-          if strides[i] ~= 0 then problem.divides = tiles.power_in(strides[i], problem.divides) end
+        for _, stride in ipairs(row_strides(t)) do
+          problem.divides = tiles.power_in(stride, problem.divides)
         end
       end
     end
