@@ -17,6 +17,7 @@
 -- the offset is a constant in kernels, unless k would be behind the last key. Sequences end
 -- together: query q is at the place of key q + n_k - n_q.
 local internal = ...
+local dropping = require "cuttle.dropout"
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -253,15 +254,9 @@ end
 
 -- {====== Dropout ======
 
-local function long(x) return internal.kernel.is_tracing() and cast(x, i64) or x end
-
--- 24 random bits of a query and its key. Four keys share a call of Philox.
+-- 24 random bits of a query and its key.
 local function random_bits(seed, at)
-  local a, b, c, d = rand_u32x4(seed, long(at.k // 4) * (1 << 32) + at.q,
-    long(at.b) * (1 << 32) + at.h)
-  local i = at.k % 4
-  local word = where(i == 0, a, where(i == 1, b, where(i == 2, c, d))) >> 8
-  return internal.kernel.is_tracing() and cast(word, i32) or word
+  return dropping.bits(dropping.words(seed, at.q, at.k // 4, dropping.stream(at.b, at.h)), at.k % 4)
 end
 
 --- What a probability is multiplied by: 0 where it is dropped, else the reciprocal of how many are

@@ -1,6 +1,7 @@
 -- attention_score_options.lua: the options of attention that change scores or hide keys, checked:
 -- what attention_score.lua calls a kind, and its operands.
 local arguments = require "cuttle.arguments"
+local dropping = require "cuttle.dropout"
 local scores = require "cuttle.attention_score"
 local tiles = require "cuttle.tiles"
 local on_device = require "cuttle.operator_device"
@@ -202,15 +203,8 @@ end
 
 -- Adds the least random number that keeps a probability, the seed, and the factor of what is kept.
 local function add_dropout(options, to)
-  local p, seed = options.dropout, options.seed
-  if type(p) ~= "number" or p < 0 or p >= 1 or p ~= p then
-    fail("dropout is %s; expected the share of probabilities that become 0, from 0 to less than 1",
-      tostring(p))
-  elseif math.type(seed) ~= "integer" or seed < 0 or seed > 0x7fffffff then
-    fail("seed is %s; dropout needs an integer from 0 to 2147483647, a new one for each call",
-      tostring(seed))
-  end
-  for _, x in ipairs { math.floor(p * (1 << 24)), seed, 1 / (1 - p) } do
+  local numbers = { dropping.numbers(fail, "probabilities", options.dropout, options.seed) }
+  for _, x in ipairs(numbers) do
     to.operands[#to.operands + 1] = x
   end
 end

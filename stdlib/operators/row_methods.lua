@@ -2,6 +2,7 @@
 -- place, and the marks of results that are no elements. row_template.lua says how calls and
 -- reductions meet.
 local internal = ...
+local dropping = require "cuttle.dropout"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -187,6 +188,21 @@ function Row:expect_once(name)
   end
 end
 
+-- 24 random bits of the element's row and column, an i32: those that attention's dropout has of a
+-- query and a key. Four neighbours of a vector share a call of Philox.
+function Row:random(seed, stream)
+  check_row(self)
+  self.n_random = self.n_random + 1
+  check_reached(self.n_random, "row:random")
+  local column, e, words = self.at_column, self.place.element, self.place.words
+  if not words then
+    return dropping.bits(dropping.words(seed, self.at_row, column // 4, stream or 0), column % 4)
+  end
+  local key = self.n_random .. " " .. e // 4
+  words[key] = words[key] or dropping.words(seed, self.at_row, column // 4, stream or 0)
+  return dropping.bits(words[key], e % 4)
+end
+
 function Row:length() return self.n_columns end
 
 function Row:column() return self.at_column end
@@ -210,9 +226,11 @@ end
 
 --- The row of one call of the function: `known` has the results of the first reductions; `keeper`
 --- gets a value to keep, its number, and how many reductions come before it. `known_groups` has the
---- results of the first reductions of groups.
-function M.new(p, thread, known, column, keeper, known_groups)
-  return setmetatable({ known_groups = known_groups or {}, groups = {}, n_groups = 0, sizes = {},
+--- results of the first reductions of groups; `place` is {element = of a vector, words = what the
+--- vector's elements share, nil: nothing}.
+function M.new(p, thread, known, column, keeper, known_groups, place)
+  return setmetatable({ place = place or {}, n_random = 0,
+    known_groups = known_groups or {}, groups = {}, n_groups = 0, sizes = {},
     known = known, found = {}, seen = 0, kept = 0, keeper = keeper,
     holds = p.holds or p.stages, is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,

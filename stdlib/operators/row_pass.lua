@@ -110,8 +110,8 @@ end
 -- {====== Passes ======
 
 -- What one call of the function found and returned.
-local function call(p, thread, known, column, values, keeper, groups)
-  local row = methods.new(p, thread, known, column, keeper, groups)
+local function call(p, thread, known, column, values, keeper, groups, place)
+  local row = methods.new(p, thread, known, column, keeper, groups, place)
   return row, { p.f(row, table.unpack(values, 1, #p.inputs)) }
 end
 
@@ -142,7 +142,8 @@ local function call_vector(p, thread, known, kept, at, groups, stores)
     local mine = {}
     for n, by_element in ipairs(groups) do mine[n] = by_element[e] end
     calls.rows[e], calls.returned[e] = call(p, thread, known, at.v * p.width + e,
-      values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), mine)
+      values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), mine,
+      { element = e, words = p.width % 4 == 0 and at.words or nil })
   end
   return calls
 end
@@ -174,14 +175,14 @@ end
 local function each_call(p, thread, known, kept, body)
   if not p.group then
     return each_vector(p, thread, function(j, v)
-      local at = { j = j, v = v, now = vectors_of(p, thread, j, v, true) }
+      local at = { j = j, v = v, words = {}, now = vectors_of(p, thread, j, v, true) }
       body(call_vector(p, thread, known, kept, at, {}, true), j, v)
     end)
   end
   each_vector(p, thread, function(j, v, found)
     body(call_vector(p, thread, known, kept, found.at, found.groups, true), j, v)
   end, function(j, v, is_in)
-    local at = { j = j, v = v, now = vectors_of(p, thread, j, v, is_in) }
+    local at = { j = j, v = v, words = {}, now = vectors_of(p, thread, j, v, is_in) }
     return { at = at, groups = groups_of(p, thread, known, kept, at, is_in) }
   end)
 end
