@@ -199,7 +199,8 @@ M.sample = row_kernel("sample", function(row, x, temperature, seed)
   return row:once(largest(row, cast(x, f32) / max(temperature, 1e-20) + gumbel).at)
 end)
 
-local others <const> = { (require "cuttle.row_rotary") }
+local others <const> = { (require "cuttle.row_dropout"), (require "cuttle.row_group_norm"),
+  (require "cuttle.row_loss"), (require "cuttle.row_rotary") }
 for _, more in ipairs(others) do
   for name, f in pairs(more) do M[name] = f end
 end

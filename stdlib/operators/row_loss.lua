@@ -1,0 +1,163 @@
+-- row_loss.lua: cross entropy of a vocabulary that is cut into parts: of ranks, or of chunks whose
+-- logits are made one after the other, so that they are never all in memory. A row's loss is
+-- lse - (1 - smoothing) x[target] - smoothing mean(x) + z lse^2, where lse is the logarithm of the
+-- sum of exp(x); a row with the target `ignored` has the loss 0.
+local arguments = require "cuttle.arguments"
+local on_device = require "cuttle.operator_device"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local op <const> = "linear_cross_entropy"
+
+local function fail(format, ...) tiles.fail(op, format, ...) end
+
+-- {====== Parts of rows ======
+
+--- cross_entropy_part(x, target, first) -> of each row of a part, whose columns are those from
+--- `first` on: the logarithm of the sum of exp(x), the target's x or 0 if another part has it, and
+--- the sum of x.
+M.cross_entropy_part = row_kernel("cross_entropy_part", function(row, x, target, first)
+  row:expect_once "target"
+  local top, sum = row:max_and_sum_exp(x)
+  local at = target - first
+  local is_here = at >= 0 and at < row:length()
+  local picked = where(is_here, row:at("x", where(is_here, at, 0)), 0.0)
+  return row:once(top + log(sum)), row:once(picked), row:once(row:sum(x))
+end)
+
+--- cross_entropy_merge(lse, picked, total, target, columns, smoothing, z, ignored) -> the loss and
+--- the lse of each row, from what its parts have, (rows, parts). `columns`: of all parts.
+M.cross_entropy_merge = row_kernel("cross_entropy_merge",
+  function(row, lse, picked, total, target, columns, smoothing, z, ignored)
+    row:expect_once "target"
+    local top, sum = row:max_and_sum_exp(lse)
+    local all = top + log(sum)
+    local of_target, of_all = row:sum(picked, total)
+    local goal = (1.0 - smoothing) * of_target + smoothing * of_all / cast(columns, f32)
+    return row:once(where(target == ignored, 0.0, all - goal + z * all * all)), row:once(all)
+  end)
+
+--- cross_entropy_part_backward(dloss, x, target, lse, first, columns, smoothing, z, ignored) -> dx
+--- of a part, from the lse of the whole rows
+M.cross_entropy_part_backward = row_kernel("cross_entropy_part_backward",
+  function(row, dloss, x, target, lse, first, columns, smoothing, z, ignored)
+    for _, name in ipairs { "dloss", "target", "lse" } do row:expect_once(name) end
+    local share = where(row:column() + first == target, 1.0 - smoothing, 0.0)
+      + smoothing / cast(columns, f32)
+    local d = row:exp(x - lse) * (1.0 + 2.0 * z * lse) - share
+    return where(target == ignored, 0.0, d * dloss)
+  end)
+
+-- {====== Without the logits in memory ======
+
+local LOGITS <const> = 1 << 26 -- elements in memory at once, if rows are few enough
+local LEAST_CHUNK <const> = 1024 -- columns, below which products are slow
+
+local known_options <const> = { "chunk", "columns", "first", "ignored", "smoothing", "z" }
+
+local function check_matrix(t, name)
+  arguments.check_tensor(op, t, name, "of 2 modes", "it launches kernels itself")
+  if rank(t) ~= 2 then fail("%s is %s; expected 2 modes", name, shape(t)) end
+end
+
+-- The problem of a call: sizes, the chunks' columns, and the numbers of the loss.
+local function read(x, weight, target, options)
+  check_matrix(x, "x")
+  check_matrix(weight, "weight")
+  check_matrix(target, "target")
+  local n, k, columns = size(x, 0), size(x, 1), size(weight, 0)
+  if size(weight, 1) ~= k then
+    fail("x is %s and weight is %s; expected (rows, K) and (columns, K)", shape(x), shape(weight))
+  elseif size(target, 0) ~= n or size(target, 1) ~= 1 then
+    fail("target is %s; expected (%d,1), a column for each row", shape(target), n)
+  end
+  options = arguments.options(op, options or {}, known_options, "{smoothing = 0.1}")
+  local chunk = options.chunk or math.max(LEAST_CHUNK, LOGITS // math.max(n, 1))
+  if math.type(chunk) ~= "integer" or chunk < 1 then
+    fail("chunk is %s; expected how many columns are in memory at once", tostring(chunk))
+  end
+  return { n = n, k = k, columns = columns, chunk = math.min(chunk, columns), x = x,
+    weight = weight, target = target, device = x.device, first = options.first or 0,
+    all_columns = options.columns or columns, smoothing = options.smoothing or 0.0,
+    z = options.z or 0.0, ignored = options.ignored or -100 }
+end
+
+local function new(p, dtype, ...) return on_device.new(p.device, dtype, row_major { ... }) end
+
+-- Rows [first, first + n) of a matrix.
+local function rows_from(t, first, n)
+  return view(tile(t, { 1, size(t, 1) }, { first, 0 }), layout({ n, size(t, 1) }, stride(t)))
+end
+
+-- The first n columns of a matrix.
+local function left(t, n) return view(t, layout({ size(t, 0), n }, stride(t))) end
+
+-- Column i of a matrix as (rows, 1).
+local function column(t, i) return tile(t, { size(t, 0), 1 }, { 0, i }) end
+
+local function transposed(t)
+  local e, d = { size(t, 0), size(t, 1) }, stride(t)
+  return view(t, layout({ e[2], e[1] }, { d[2], d[1] }))
+end
+
+-- body(i, first, weight, logits) for each chunk: its number, first column, and logits.
+local function each_chunk(p, body)
+  local memory = new(p, f32, p.n, p.chunk)
+  for i = 0, cdiv(p.columns, p.chunk) - 1 do
+    local first = i * p.chunk
+    local n = math.min(p.chunk, p.columns - first)
+    local weight, logits = rows_from(p.weight, first, n), left(memory, n)
+    matmul(p.x, weight, logits)
+    body(i, first, weight, logits)
+  end
+end
+
+local function parts_of(p)
+  local n_parts = cdiv(p.columns, p.chunk)
+  local lse, picked, total = new(p, f32, p.n, n_parts), new(p, f32, p.n, n_parts),
+    new(p, f32, p.n, n_parts)
+  each_chunk(p, function(i, first, _, logits)
+    M.cross_entropy_part(logits, p.target, p.first + first,
+      { out = { column(lse, i), column(picked, i), column(total, i) } })
+  end)
+  return lse, picked, total
+end
+
+--- linear_cross_entropy_parts(x, weight, target, options) -> what cross_entropy_merge takes of this
+--- rank's part of the vocabulary, (rows, chunks) each. Options: chunk, first.
+function M.linear_cross_entropy_parts(x, weight, target, options)
+  return parts_of(read(x, weight, target, options))
+end
+
+--- linear_cross_entropy(x, weight, target, options) -> the loss and the lse of each row, (rows, 1),
+--- of the logits x weight': x is (rows, K), weight (columns, K), target (rows, 1). Options:
+--- smoothing, z, ignored (-100), and chunk, how many columns of logits are in memory at once.
+function M.linear_cross_entropy(x, weight, target, options)
+  local p = read(x, weight, target, options)
+  local lse, picked, total = parts_of(p)
+  return M.cross_entropy_merge(lse, picked, total, target, p.all_columns, p.smoothing, p.z,
+    p.ignored)
+end
+
+local narrowed = row_kernel("narrowed", function(_, x) return x end)
+
+--- linear_cross_entropy_backward(dloss, x, weight, target, lse, options) -> dx, dweight, of the
+--- types of x and weight. dloss is (rows, 1) or a number; the options are the forward pass's. Of a
+--- part of the vocabulary, `first` and `columns` say which: dx is then the part's, to be added up.
+function M.linear_cross_entropy_backward(dloss, x, weight, target, lse, options)
+  local p = read(x, weight, target, options)
+  local sum = new(p, f32, p.n, p.k)
+  local dweight = new(p, weight.dtype, p.columns, p.k)
+  local memory = new(p, x.dtype, p.n, p.chunk)
+  each_chunk(p, function(i, first, part, logits)
+    local d = left(memory, size(logits, 1))
+    M.cross_entropy_part_backward(dloss, logits, target, lse, p.first + first, p.all_columns,
+      p.smoothing, p.z, p.ignored, { out = d })
+    matmul(transposed(d), transposed(x), rows_from(dweight, first, size(d, 1)))
+    matmul(d, transposed(part), sum, { beta = i > 0 and 1.0 or 0.0 })
+  end)
+  if x.dtype == f32 then return sum, dweight end
+  return narrowed(sum, { out = new(p, x.dtype, p.n, p.k) }), dweight
+end
+
+return M

@@ -1,0 +1,147 @@
+-- Linear layers with cross entropy in chunks of the vocabulary, and cross entropy of a vocabulary
+-- that ranks share, against plain Lua in double precision and central differences.
+local rows = require "cuttle.rows"
+
+local N <const>, K <const>, V <const>, IGNORED <const> = 6, 5, 23, -7
+
+-- The losses and lse of logits(r, c), as the definition says.
+local function expected(logits, target, smoothing, z)
+  local losses, sums = {}, {}
+  for r = 0, N - 1 do
+    local sum, total = 0.0, 0.0
+    for c = 0, V - 1 do sum, total = sum + math.exp(logits(r, c)), total + logits(r, c) end
+    local lse, t = math.log(sum), target[{r, 0}]
+    sums[r] = lse
+    losses[r] = t == IGNORED and 0.0
+      or lse - (1 - smoothing) * logits(r, t) - smoothing * total / V + z * lse * lse
+  end
+  return losses, sums
+end
+
+local function worst(got, want)
+  local most = 0
+  for r = 0, N - 1 do most = math.max(most, math.abs(got[{r, 0}] - want[r])) end
+  return most
+end
+
+local function dot(x, w)
+  return function(r, c)
+    local sum = 0.0
+    for k = 0, K - 1 do sum = sum + x[{r, k}] * w[{c, k}] end
+    return sum
+  end
+end
+
+local target = from_table(i32, {{3}, {22}, {0}, {IGNORED}, {11}, {7}})
+
+-- {====== In chunks ======
+
+for _, case in ipairs{{0.0, 0.0, nil}, {0.1, 0.0, 8}, {0.2, 0.01, 5}, {0.0, 0.02, 1},
+                      {0.3, 0.0, 22}} do
+  local smoothing, z, chunk = case[1], case[2], case[3]
+  local x, w = randn(f32, row_major{N, K}), randn(f32, row_major{V, K})
+  local options = {smoothing = smoothing, z = z, chunk = chunk, ignored = IGNORED}
+  local loss, lse = rows.linear_cross_entropy(x, w, target, options)
+  local want, want_lse = expected(dot(x, w), target, smoothing, z)
+  local error = math.max(worst(loss, want), worst(lse, want_lse))
+  local dloss = randn(f32, row_major{N, 1})
+  local dx, dw = rows.linear_cross_entropy_backward(dloss, x, w, target, lse, options)
+  local function total()
+    local losses, sum = expected(dot(x, w), target, smoothing, z), 0.0
+    for r = 0, N - 1 do sum = sum + losses[r] * dloss[{r, 0}] end
+    return sum
+  end
+  local slope, H <const> = 0, 1e-2
+  for _, at in ipairs{{x, dx, 0}, {x, dx, 17}, {x, dx, 28}, {w, dw, 3}, {w, dw, 50},
+                      {w, dw, 114}} do
+    local t, got, i = table.unpack(at)
+    local old = t[i]
+    t[i] = old + H
+    local up, above = total(), t[i]
+    t[i] = old - H
+    slope = math.max(slope, math.abs((up - total()) / (above - t[i]) - got[i]))
+    t[i] = old
+  end
+  print(smoothing, z, chunk, error < 2e-6 or error, slope < 2e-4 or slope)
+end
+-- expect: 0.0	0.0	nil	true	true
+-- expect: 0.1	0.0	8	true	true
+-- expect: 0.2	0.01	5	true	true
+-- expect: 0.0	0.02	1	true	true
+-- expect: 0.3	0.0	22	true	true
+
+do -- bf16: the gradients' types, a number for dloss, and chunks give what one chunk gives
+  local x, w = randn(bf16, row_major{N, K}), randn(bf16, row_major{V, K})
+  local loss, lse = rows.linear_cross_entropy(x, w, target, {ignored = IGNORED, chunk = 4})
+  local one = rows.linear_cross_entropy(x, w, target, {ignored = IGNORED})
+  local dx, dw = rows.linear_cross_entropy_backward(0.5, x, w, target, lse,
+    {ignored = IGNORED, chunk = 4})
+  local dx_one, dw_one = rows.linear_cross_entropy_backward(0.5, x, w, target, lse,
+    {ignored = IGNORED})
+  print(dx.dtype, dw.dtype, allclose(loss, one), allclose(dx, dx_one), allclose(dw, dw_one),
+    dx[{3, 2}])
+end
+-- expect: bf16	bf16	true	true	true	0.0
+
+-- {====== Parts of ranks ======
+
+do -- three ranks with 8, 8 and 7 columns: logits in memory, and made from a linear layer
+  local x, w = randn(f32, row_major{N, K}), randn(f32, row_major{V, K})
+  local logits, all = matmul(x, w, zeros(f32, row_major{N, V})), {}
+  local options <const> = {smoothing = 0.1, z = 0.01, ignored = IGNORED}
+  local loss, lse = rows.linear_cross_entropy(x, w, target, options)
+  for i = 1, 6 do all[i] = zeros(f32, row_major{N, 3}) end
+  local function part(t, first, n)
+    return view(tile(t, {1, 1}, {0, first}), layout({N, n}, {V, 1}))
+  end
+  local function weight(first, n)
+    return view(tile(w, {1, K}, {first, 0}), layout({n, K}, {K, 1}))
+  end
+  local ranks <const> = {{0, 8}, {8, 8}, {16, 7}}
+  for i, rank in ipairs(ranks) do
+    local found = {rows.cross_entropy_part(part(logits, rank[1], rank[2]), target, rank[1])}
+    local more = {rows.linear_cross_entropy_parts(x, weight(rank[1], rank[2]), target,
+      {first = rank[1]})}
+    for j = 1, 3 do
+      copy(found[j], tile(all[j], {N, 1}, {0, i - 1}))
+      copy(more[j], tile(all[j + 3], {N, 1}, {0, i - 1}))
+    end
+  end
+  for first = 1, 4, 3 do
+    local merged, merged_lse = rows.cross_entropy_merge(all[first], all[first + 1], all[first + 2],
+      target, V, 0.1, 0.01, IGNORED)
+    print(allclose(merged, loss), allclose(merged_lse, lse))
+  end
+  local dx, dw = rows.linear_cross_entropy_backward(1.0, x, w, target, lse, options)
+  local sum, is_same = zeros(f32, row_major{N, K}), true
+  for _, rank in ipairs(ranks) do
+    local mine, dmine = rows.linear_cross_entropy_backward(1.0, x, weight(rank[1], rank[2]), target,
+      lse, {smoothing = 0.1, z = 0.01, ignored = IGNORED, first = rank[1], columns = V})
+    for i = 0, size(sum) - 1 do sum[i] = sum[i] + mine[i] end
+    is_same = is_same and allclose(dmine, view(tile(dw, {1, K}, {rank[1], 0}),
+      layout({rank[2], K}, {K, 1})), {atol = 1e-5})
+  end
+  print(allclose(sum, dx, {atol = 1e-5}), is_same)
+end
+-- expect: true	true
+-- expect: true	true
+-- expect: true	true
+
+-- {====== What is refused ======
+
+local function refused(...)
+  print((select(2, pcall(rows.linear_cross_entropy, ...)):gsub("^[^ ]+:%d+: ", "")))
+end
+local x, w = zeros(f32, row_major{N, K}), zeros(f32, row_major{V, K})
+refused(x, zeros(f32, row_major{V, 4}), target)
+-- expect: linear_cross_entropy: x is (6,5) and weight is (23,4); expected (rows, K) and (columns, K)
+refused(x, w, zeros(i32, row_major{5, 1}))
+-- expect: linear_cross_entropy: target is (5,1); expected (6,1), a column for each row
+refused(x, w, target, {chunk = 0})
+-- expect: linear_cross_entropy: chunk is 0; expected how many columns are in memory at once
+refused(x, zeros(f32, 4), target)
+-- expect: linear_cross_entropy: weight is 4; expected 2 modes
+refused(x, 3, target)
+-- expect: linear_cross_entropy: weight is of type number; a tensor of 2 modes was expected
+refused(x, w, target, {chunks = 3})
+-- expect: linear_cross_entropy: option 'chunks' is unknown; did you mean 'chunk'?
