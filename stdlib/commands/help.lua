@@ -5,6 +5,7 @@ local internal = ...
 local annotations = require "cuttle.annotations"
 local foreign = require "cuttle.foreign"
 local guesses = require "cuttle.name_guess"
+local modules = require "cuttle.help_modules"
 
 local M = {}
 
@@ -298,6 +299,21 @@ local function print_foreign(name)
   return true
 end
 
+-- {====== Modules that a program has required ======
+
+-- False if no loaded module has the name, or is called so.
+local function print_of_modules(name)
+  local line, names = modules.line_of_name(name), modules.names_of(name)
+  if line then
+    print(line)
+  elseif names then
+    local page = new_page()
+    page:flow(name .. "  ", names, "  ")
+    page:print()
+  end
+  return (line or names) ~= nil
+end
+
 -- {====== help of a name ======
 
 local function fail_name(name)
@@ -322,6 +338,8 @@ local function help_name(name)
   elseif #theirs > 0 then
     print_theirs(name, theirs)
   elseif print_foreign(asked) then
+    return
+  elseif print_of_modules(asked) then
     return
   elseif is_lua_name(name) then
     print(("%s is Lua's own; its manual is www.lua.org/manual/5.4"):format(name))
@@ -362,6 +380,8 @@ local function help_value(value)
     return
   end
   local lua_name = lua_name_of(value)
+  local line = lua_name == nil and modules.line_of_value(value)
+  if line then return print(line) end
   if lua_name == nil then
     fail("a %s is not a name of the language; help() lists them", type(value))
   end

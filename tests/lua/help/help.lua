@@ -107,3 +107,12 @@ print(has("tv_layout", apropos, "THREAD"), has("parallelize", apropos, "local_pa
 print((output(apropos, "xyzzy")))         -- expect: there is no help on 'xyzzy'; help() lists all names
 print(trouble(apropos), trouble(apropos, 3))
 -- expect: apropos: a word was expected, got nothing; write apropos"stride"	apropos: a word was expected, got a number; write apropos"stride"
+
+-- Modules that the program has required: by name and by value, and a list of what they have.
+local rows = require "cuttle.rows"
+print(first_line(help, "rows.softmax"), first_line(help, rows.softmax))
+-- expect: rows.softmax = row_kernel softmax(x)	rows.softmax = row_kernel softmax(x)
+print(first_line(help, "cuttle.rows.group_norm"))
+-- expect: rows.group_norm(x, groups, weight, bias, epsilon)
+print(has("layer_norm_backward", help, "rows"), (pcall(help, "rows.nothing")))
+-- expect: true	false
