@@ -27,13 +27,15 @@ local function wide(t)
 end
 
 -- A query's probabilities of products S(q, _) to P(q, _); returns the logarithm of their sum.
--- `sink` is one more score, or nil.
+-- `sink` is one more score, or nil. Element (q, k) has the number q + k n_q; a table takes longer.
 local function softmax_row(p, S, P, at, sink)
   local kind, operands, row, most = p.score.kind, p.score.operands, {}, sink or -math.huge
+  local from, to = kind:range(operands, at.q, at.q + 1, at)
   for k = 0, at.n_k - 1 do
     at.k, at.base, at.offset = k, k, 0
-    row[k] = kind:sees(operands, at) == false and -math.huge
-      or kind:score(operands, S[{ at.q, k }] * at.scale, at)
+    local is_seen = k >= (from or 0) and k < (to or at.n_k)
+    is_seen = is_seen and kind:sees_by_function(operands, at) ~= false
+    row[k] = not is_seen and -math.huge or kind:score(operands, S[at.q + k * at.n_q] * at.scale, at)
     most = math.max(most, row[k])
   end
   if most == -math.huge then return most end
@@ -44,7 +46,8 @@ local function softmax_row(p, S, P, at, sink)
   end
   for k = 0, at.n_k - 1 do
     at.k = k
-    P[{ at.q, k }] = row[k] / sum * (kind.drops and kind:kept_factor(operands, at) or 1)
+    local factor = kind.drops and row[k] > 0 and kind:kept_factor(operands, at) or 1
+    P[at.q + k * at.n_q] = row[k] / sum * factor
   end
   return most + math.log(sum)
 end
@@ -60,7 +63,7 @@ local function compute_scored(p, Q, K, V, O, L, at)
   end
   local made = reference.matmul(P, select(wide(V), 1, 0))
   for q = 0, at.n_q - 1 do
-    for d = 0, p.depth_v - 1 do O[{ d, q }] = made[{ q, d }] end
+    for d = 0, p.depth_v - 1 do O[d + q * p.depth_v] = made[q + d * at.n_q] end
   end
 end
 

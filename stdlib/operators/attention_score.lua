@@ -195,8 +195,8 @@ function Kind:score_and_gradient(operands, s, at)
   return s, slope
 end
 
--- Does the query see the key by what has no range? nil: yes.
-local function sees_by_function(self, operands, at)
+--- Does the query see the key by what has no range? nil: yes.
+function Kind:sees_by_function(operands, at)
   local seen
   each_part(self, operands, function(part, ...)
     if part.sees then
@@ -224,7 +224,7 @@ end
 
 --- The same by all parts.
 function Kind:sees(operands, at)
-  local seen, own = self:sees_by_range(operands, at), sees_by_function(self, operands, at)
+  local seen, own = self:sees_by_range(operands, at), self:sees_by_function(operands, at)
   if own == nil then return seen end
   return seen and own
 end
@@ -317,7 +317,7 @@ end
 local function element(self, operands, s, at, c, seen)
   if self.changes then s = self:score(operands, s * c, at) end
   if seen == nil then return s end
-  local own = sees_by_function(self, operands, at)
+  local own = self:sees_by_function(operands, at)
   if own ~= nil then seen = seen and own end
   return where(seen, s, -math.huge)
 end
