@@ -474,9 +474,11 @@ PROVE_OPTIONS = --jobs $(or $(JOBS),2) --failures --comments --timer
 # Sanitized runs take what NVRTC has compiled for the others: it is no code of ours.
 # gcc's runtime takes some thread-local blocks of libraries for what glibc before 2.25 made, and its
 # search for leaks dies of that: so intercept_tls_get_addr=0. The blocks are searched as heap blocks.
+# A freed block is watched until 64 MiB more are freed: with the 256 of the default most time of the kernel is
+# that of making new pages.
 CACHE = $(BUILD)/cache
 TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) $(SUITES_ENV) $(if $(WHOLE),WHOLE=1) \
-	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:intercept_tls_get_addr=0 \
+	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:quarantine_size_mb=64:intercept_tls_get_addr=0 \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 SUITES_ENV = BUILD='$(BUILD)' LUA='$(LUA)' PLAYGROUND='$(PLAYGROUND)' FUZZ_SECONDS=$(FUZZ_SECONDS) FILING='$(FILING_PROGRAM)'
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
