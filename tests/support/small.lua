@@ -1,5 +1,6 @@
 -- small.lua: arguments that make a program shorter, on the same paths: for runs under `check` and under sanitizers, where
--- each step of the CPU engine takes many times as long. Of examples they are sizes, of tests the number of cases.
+-- each step of the CPU engine takes many times as long. Of examples and of score_backward they are sizes, of other
+-- tests the number of cases.
 return {
   ["examples/bfs.lua"] = "2000", ["examples/hopper_gemm.lua"] = "256 256 128",
   ["examples/hopper_steps.lua"] = "256 128", ["examples/mandelbrot.lua"] = "96",
@@ -10,6 +11,7 @@ return {
   ["examples/transformer_block.lua"] = "5", ["examples/transpose.lua"] = "256",
   ["examples/wgmma_sm90.lua"] = "128 128 128",
   ["examples/wgmma_tma_sm90.lua"] = "256 128 128",
+  ["tests/lua/attention/score_backward.lua"] = "3",
   ["tests/lua/front/many_records.lua"] = "200",
   ["tests/lua/kernel/loop_limits.lua"] = "9", ["tests/lua/matmul/law.lua"] = "40",
 }

@@ -1,6 +1,8 @@
 -- attention_backward with masks and scores against central differences of reference.attention in
 -- double precision: each option on each template, several tiles, packed sequences; nothing that
--- check finds; the gradient of sinks; and what is refused.
+-- check finds; the gradient of sinks; and what is refused. With an argument N, for sanitizers, sizes
+-- that take several tiles are divided by N: the same options on the same templates.
+local cut <const> = tonumber(arg[1]) or 1
 local gradients = dofile "tests/support/gradients.lua"
 
 local function try(config, dtype, shape_Q, shape_K, options, deterministic)
@@ -8,6 +10,10 @@ local function try(config, dtype, shape_Q, shape_K, options, deterministic)
   local x = {Q, randn(dtype, row_major(shape_K)), randn(dtype, row_major(shape_K))}
   return gradients.try(x, dO, options, {config = config, deterministic = deterministic},
     {1e-5, 2e-2})
+end
+
+local function try_tiles(config, dtype, H, S, SK, D, options, deterministic)
+  return try(config, dtype, {1, H, S, D}, {1, 1, SK, D}, options, deterministic)
 end
 
 -- Of 2 heads, S queries and SK keys.
@@ -38,30 +44,34 @@ end
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
-for i, options in ipairs(options_of(66, 132)) do
-  print(i, try("hopper 64x128", bf16, {1, 2, 66, 32}, {1, 1, 132, 32}, options))
+for i, options in ipairs(options_of(66 // cut, 132 // cut)) do
+  print(i, try_tiles("hopper 64x128", bf16, 2, 66 // cut, 132 // cut, 32, options))
 end
 -- expect: 1	true
 -- expect: 2	true
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
-for i, options in ipairs(options_of(66, 70)) do
-  print(i, try("mma 64x32", i == 2 and f16 or bf16, {1, 2, 66, 32}, {1, 1, 70, 32}, options))
+for i, options in ipairs(options_of(66 // cut, 70 // cut)) do
+  local dtype = i == 2 and f16 or bf16
+  print(i, try_tiles("mma 64x32", dtype, 2, 66 // cut, 70 // cut, 32, options))
 end
 -- expect: 1	true
 -- expect: 2	true
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
-print(try("mma 64x32", bf16, {1, 2, 130, 64}, {1, 1, 130, 64}, options_of(130, 130)[5]))
+local S <const> = 130 // cut
+print(try_tiles("mma 64x32", bf16, 2, S, S, 64, options_of(S, S)[5]))
 -- expect: true
-print(try("hopper 128x128", f16, {1, 2, 130, 32}, {1, 1, 130, 32}, options_of(130, 130)[5]))
+print(try_tiles("hopper 128x128", f16, 2, S, S, 32, options_of(S, S)[5]))
 -- expect: true
-print(try("hopper 64x128", bf16, {1, 1, 200, 32}, {1, 1, 200, 32}, {window = {30, 10}}, true))
+local window <const> = {window = {30, 10}}
+print(try_tiles("hopper 64x128", bf16, 1, 200 // cut, 200 // cut, 32, window, true))
 -- expect: true
 for _, i in ipairs{1, 3, 5} do
-  print(i, try("hopper 64x64", bf16, {1, 2, 66, 136}, {1, 1, 70, 136}, options_of(66, 70)[i]))
+  local n, nk = 66 // cut, 70 // cut
+  print(i, try_tiles("hopper 64x64", bf16, 2, n, nk, 136, options_of(n, nk)[i]))
 end
 -- expect: 1	true
 -- expect: 3	true
