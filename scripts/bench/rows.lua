@@ -1,6 +1,7 @@
 -- rows.lua: the operators of cuttle.rows on a GPU: first most of them beside the CPU engine, then
 -- their rates beside the device's copy of the same shape. Each input and each result counts once.
 -- Usage: CUTTLE_DEVICE=cuda cuttle scripts/bench/rows.lua
+local optimizers = require "cuttle.optimizers"
 local rows = require "cuttle.rows"
 local fill = kernel("fill", function(x, seed)
   for i in range(blockIdx.x * blockDim.x + threadIdx.x, size(x), gridDim.x * blockDim.x) do
@@ -64,8 +65,61 @@ for _, D in ipairs { 64, 96, 128, 256 } do -- heads, with rotary embedding
     count = count + 2
   end
 end
+do -- what takes more than rows: the same calls on the CPU engine, one after the other
+  local function compare(name, f, ...)
+    local on_gpu, on_cpu, ok = {...}, {}, true
+    for i, x in ipairs(on_gpu) do on_cpu[i] = type(x) == "number" and x or x:to("cpu") end
+    local a, b = {f(table.unpack(on_gpu))}, {f(table.unpack(on_cpu))}
+    for i in ipairs(b) do ok = ok and allclose(a[i]:to("cpu"), b[i]) end
+    if not ok then print("DIFFERS", name) end
+    count = count + 1
+  end
+  local x, w, images = random(bf16, 100, 64), random(bf16, 3000, 64), random(bf16, 3, 32, 7, 9)
+  local target = zeros(i32, row_major{100, 1})
+  for i = 0, 99 do target[{i, 0}] = i * 31 % 3000 end
+  local options <const> = {chunk = 1000, z = 1e-3}
+  local function loss(a, b, t) return rows.linear_cross_entropy(a, b, t, options) end
+  local function gradients(a, b, t)
+    local _, lse = loss(a, b, t)
+    return rows.linear_cross_entropy_backward(0.5, a, b, t, lse, options)
+  end
+  compare("linear_cross_entropy", loss, x, w, target)
+  compare("linear_cross_entropy_backward", gradients, x, w, target)
+  compare("group_norm", function(a, b, c) return rows.group_norm(a, 4, b, c, 1e-5) end, images,
+    random(bf16, 32), random(bf16, 32))
+  compare("dropout", function(a) return rows.dropout(a, 0.3, 11) end, w)
+  compare("adamw", function(...)
+    local optimizer = optimizers.adamw({...}, {masters = true, stochastic = true, seed = 3})
+    for _ = 1, 3 do optimizer:step({...}, {rate = 1e-2, max_norm = 1.0}) end
+    return ...
+  end, random(bf16, 1001), random(bf16, 3), random(bf16, 70000))
+end
 print("compared with the CPU engine:", count)
 local function time_rotary()
+local function time_optimizer() -- 100 tensors of 8 Mi elements and 100 of 4 Ki
+  local parameters, gradients, n = {}, {}, 0
+  for i = 1, 200 do
+    local length = i % 2 == 0 and 1 << 23 or 1 << 12
+    parameters[i], gradients[i], n = random(bf16, length), random(bf16, length), n + length
+  end
+  local optimizer = optimizers.adamw(parameters, {masters = true})
+  local ms = bench(function() optimizer:step(gradients, {rate = 1e-4}) end)
+  print(("adamw of %d elements in 200 tensors: %.3f TB/s"):format(n, 30 * n / ms / 1e9))
+end
+local function time_loss()
+  local T, K, V <const> = 8192, 4096, 131072
+  local x, w, target = random(bf16, T, K), random(bf16, V, K), zeros(i32, row_major{T, 1})
+  local ms = bench(function() rows.linear_cross_entropy(x, w, target) end)
+  print(("linear_cross_entropy %dx%dx%d: %.1f TFLOP/s"):format(T, K, V, 2 * T * K * V / ms / 1e9))
+end
+local function time_dropout()
+  local x, y = random(bf16, 16384, 4096), random(bf16, 16384, 4096)
+  local ms = bench(function() rows.dropout_add(x, y, 0.1, 5, {out = y}) end)
+  print(("dropout_add 16384x4096: %.3f TB/s"):format(6 * 16384 * 4096 / ms / 1e9))
+end
+time_optimizer()
+time_loss()
+time_dropout()
   local T, H, D <const> = 16384, 32, 128
   local x, w = random(bf16, T, H, D), random(bf16, D)
   local cos, sin = random(f32, T, D // 2), random(f32, T, D // 2)
