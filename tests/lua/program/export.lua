@@ -689,5 +689,14 @@ for bytes in (read "add_test.c" or ""):gmatch "add_example_1_%a+_%d%[(%d+)%]" do
 end
 tap.is(table.concat(sizes, " "), "40 40 40 40 40 40", "the memory of tensors that reach past it")
 
+-- Elements that share bytes.
+write("packed.lua", [[
+kernel("k", function(x) x[0] = x[1] end){grid = 1, block = 1}(zeros(f4e2m1, 8))
+]])
+local refusal <const> = "packed.lua:1: export: two elements of f4e2m1 share a byte, which exported "
+  .. "programs do not know; pass the bytes, and write recast(x, f4e2m1) in the kernel"
+out = export "--sm=90a packed.lua"
+tap.ok(out:find(refusal, 1, true), "elements of 4 bits are refused", out)
+
 f.remove()
 tap.done()
