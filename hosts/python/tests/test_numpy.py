@@ -175,6 +175,13 @@ def test_rows():
     out = np.empty_like(x)
     ok(rows.softmax(x, out=out) is out, "out")
     close(out, np.exp(x) / np.exp(x).sum(-1, keepdims=True), "softmax")
+    weight, target = rng.standard_normal((50, 40)).astype("float32"), np.zeros((3, 1), "int32")
+    logits = x.astype("float64") @ weight.T.astype("float64")
+    lse = np.log(np.exp(logits).sum(-1))
+    loss, got = rows.linear_cross_entropy(x, weight, target, chunk=16, z=0.5)
+    want = lse - logits[:, 0] + 0.5 * lse * lse
+    ok(np.allclose(got[:, 0], lse, atol=1e-4) and np.allclose(loss[:, 0], want, rtol=1e-4, atol=1e-3),
+       "a loss in chunks, with options")
     ok("rms_norm" in dir(rows) and not hasattr(rows, "nothing"), "names")
 
 
