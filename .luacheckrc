@@ -12,6 +12,8 @@ files["scripts/profile_beside_ncu.lua"] = { std = "lua54+cuttle" }
 files["tests/lua/profile/merged.lua"] = { globals = { "arg" } }
 files["scripts/mutate_sync_subjects.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/rows.lua"] = { std = "lua54+cuttle" }
+files["scripts/bench/selections.lua"] = { std = "lua54+cuttle" }
+files["scripts/fuzz_selections.lua"] = { std = "lua54+cuttle" }
 files["scripts/litmus_gpu.lua"] = { std = "lua54+cuttle" }
 files["scripts/fingerprints.lua"] = { std = "lua54+cuttle" }
 files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }

@@ -315,6 +315,12 @@ local function explain_groups(p)
     or ("; groups of %d columns by %d lanes of a warp"):format(p.group, lanes)
 end
 
+--- The launches as a list of steps and the list of results, for an operator that has more steps.
+function RowKernel:steps(...)
+  local steps, _, tensors = prepare(self, ...)
+  return steps, tensors
+end
+
 --- Which shape runs for these arguments, and why: {shape =, threads =, ..., text =}.
 function RowKernel:explain(...)
   local call = read_call(self, ...)

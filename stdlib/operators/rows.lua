@@ -3,7 +3,7 @@
 -- is (..., 1). All take {out =, stream =} last, as any row_kernel does.
 local internal = ...
 local formats = require "cuttle.row_formats"
-local reducer = require "cuttle.row_reduce"
+local choices = require "cuttle.row_choices"
 local M = {}
 
 -- {====== Norms ======
@@ -167,26 +167,11 @@ for _, format in ipairs(formats.named) do quantized(table.unpack(format)) end
 
 -- {====== Choices ======
 
--- The largest value and its column, the first one of equals.
-local function larger(a, b)
-  local is_b = b.value > a.value or b.value == a.value and b.at < a.at
-  return { value = where(is_b, b.value, a.value), at = where(is_b, b.at, a.at) }
-end
-
-local NO_COLUMN <const> = 0x7fffffff
-
--- {value =, at =}; NaN is passed over, and a row of nothing else has its first column.
-local function largest(row, value)
-  local best = row:reduce({ value = value, at = row:column() }, larger,
-    { value = reducer.lowest(value), at = i32(NO_COLUMN) })
-  return { value = best.value, at = where(best.at == NO_COLUMN, 0, best.at) }
-end
-
 --- argmax(x) -> the column of each row's largest element, i32, and that element
 M.argmax = row_kernel("argmax", function(row, x)
   local value = internal.kernel.widened(x)
   if internal.kernel.dtype_of(value) == bool then value = where(value, 1, 0) end
-  local best = largest(row, value)
+  local best = choices.largest(row, value)
   return row:once(best.at), row:once(best.value)
 end)
 
@@ -194,9 +179,8 @@ end)
 --- softmax(x / temperature): of the largest x / temperature + g, where g has a Gumbel distribution.
 --- The same seed draws the same columns, on both engines. The temperature 0 takes the largest.
 M.sample = row_kernel("sample", function(row, x, temperature, seed)
-  local u = rand_f32x4(seed, cast(row:index(), i64) * row:length() + row:column())
-  local gumbel = -log(-log(max(u, 1e-30)))
-  return row:once(largest(row, cast(x, f32) / max(temperature, 1e-20) + gumbel).at)
+  local score = cast(x, f32) / max(temperature, 1e-20) + choices.gumbel(row, seed)
+  return row:once(choices.largest(row, score).at)
 end)
 
 local others <const> = { (require "cuttle.row_dropout"), (require "cuttle.row_group_norm"),

@@ -32,16 +32,27 @@ local function find_digit(c, counts, need)
   return found[0], found[1], found[2]
 end
 
+-- The number of an element of the row, in the type c.dtype; with c.nan_last NaN comes last.
+local function number_at(c, row, i)
+  local v = row.x[row.first + i]
+  if row.x.dtype ~= c.dtype then v = cast(v, c.dtype) end
+  local number = numbers.number(v, c.largest)
+  if c.nan_last then number = where(v == v, number, ~call.like(0, number)) end
+  return number
+end
+
 -- f(i, number) of each element of the row that a thread has.
 local function each_element(c, row, f)
   for i in range(threadIdx.x, row.columns, c.threads, { unroll = 4 }) do
-    f(i, numbers.number(row.x[row.first + i], c.largest))
+    f(i, number_at(c, row, i))
   end
 end
 
--- Which of the row's numbers are among the first k: those whose bits from `low` on are less than
--- `prefix`, n_less of them, and of the n_equal with these bits some.
-local function narrow(c, row, k)
+--- Which of the row's numbers are among the first k: those whose bits from `low` on are less than
+--- `prefix`, n_less of them, and of the n_equal with these bits some. It ends when c.capacity holds
+--- both, or all bits are known. c: dtype (numbers are of elements cast to it), largest, threads,
+--- capacity; row: x, first, columns.
+function M.narrow(c, row, k)
   local word, bits = numbers.word(c.dtype)
   local counts = shared(i32, DIGITS)
   local low, prefix, need = i32(bits), cast(0, word), k
@@ -87,7 +98,7 @@ local function take_first(c, row, list, number_k, n_less, k)
   for start in range(0, row.columns, c.threads) do
     local i, is_equal = start + threadIdx.x, false
     if i < row.columns then
-      is_equal = numbers.number(row.x[row.first + i], c.largest) == number_k
+      is_equal = number_at(c, row, i) == number_k
     end
     local before, total = block_scan(where(is_equal, 1, 0), "add", { exclusive = true })
     if is_equal and n + before < k then
@@ -131,7 +142,7 @@ local function make(c)
     local list = { numbers = shared(word, c.capacity), columns = shared(i32, c.capacity),
       count = shared(i32, 1) }
     if threadIdx.x == 0 then list.count[0] = 0 end
-    local low, prefix, n_less, n_equal = narrow(c, row, k)
+    local low, prefix, n_less, n_equal = M.narrow(c, row, k)
     local n_taken, n = min(n_less + n_equal, c.capacity), i32(1)
     if n_less + n_equal > c.capacity then n_taken = k end
     while n < n_taken do n = n * 2 end

@@ -14,5 +14,6 @@ M.runs, M.unique = compacts.runs, compacts.unique
 M.histogram = require "cuttle.selection_histogram".histogram
 M.segment_reduce = require "cuttle.selection_reduce".segment_reduce
 M.gather, M.scatter_add = scatters.gather, scatters.scatter_add
+M.sample = require "cuttle.selection_sample".sample
 
 return M

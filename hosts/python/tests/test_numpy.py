@@ -205,6 +205,8 @@ def test_selections():
     values, counts, n = selections.unique(y)
     want = np.unique(y, return_counts=True)
     ok((values[:n[0]] == want[0]).all() and (counts[:n[0]] == want[1]).all(), "unique")
+    drawn = np.take_along_axis(x, selections.sample(x.astype("float32"), top_k=1), -1)
+    ok((drawn == x.max(-1, keepdims=True)).all(), "sample")
     z = np.random.default_rng(7).standard_normal(5000)
     edges = np.linspace(-2, 2, 11)
     ok((selections.histogram(z, edges) == np.histogram(z, edges)[0]).all(), "histogram")

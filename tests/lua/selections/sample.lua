@@ -1,0 +1,93 @@
+-- selections.sample: which columns may be drawn, by plain Lua, and how often each is, beside its
+-- probability; NaN and -inf are never drawn; the same seed draws the same; and what is refused.
+local selections = require "cuttle.selections"
+local support = dofile "tests/support/selections.lua"
+local refused = support.refused
+
+local ROWS <const> = 3000
+
+local function rows_of(dtype, logits)
+  local list = {}
+  for r = 0, ROWS - 1 do table.move(logits, 1, #logits, r * #logits + 1, list) end
+  return view(from_table(dtype, list), row_major{ROWS, #logits})
+end
+
+-- The probabilities of columns that the options leave: top_k, then top_p of these, then min_p.
+local function probabilities(logits, o)
+  local order, t, sum = {}, o.temperature or 1, 0.0
+  for i, v in ipairs(logits) do
+    if v == v and v > -math.huge then order[#order + 1] = i end
+  end
+  table.sort(order, function(a, b) return logits[a] > logits[b] end)
+  local function weight(i) return math.exp((logits[i] - logits[order[1]]) / t) end
+  while #order > (o.top_k or #order) and logits[order[#order]] < logits[order[o.top_k]] do
+    table.remove(order)
+  end
+  for _, i in ipairs(order) do sum = sum + weight(i) end
+  local p, before, kept = {}, 0.0, 0.0
+  for j, i in ipairs(order) do
+    local ties = j > 1 and logits[order[j - 1]] == logits[i] and p[order[j - 1]] -- equal ones all
+    if ties or (before < (o.top_p or 2) * sum and weight(i) >= (o.min_p or 0)) then
+      p[i], kept = weight(i), kept + weight(i)
+    end
+    before = before + weight(i)
+  end
+  for i, w in pairs(p) do p[i] = w / kept end
+  return p
+end
+
+local function check(dtype, logits, o)
+  local drawn, counts = support.list(selections.sample(rows_of(dtype, logits), o)), {}
+  for _, c in ipairs(drawn) do counts[c + 1] = (counts[c + 1] or 0) + 1 end
+  local p, worst = probabilities(logits, o), 0
+  for i = 1, #logits do
+    local want, got = ROWS * (p[i] or 0), counts[i] or 0
+    if want == 0 and got > 0 then return ("column %d must not be drawn"):format(i - 1) end
+    worst = math.max(worst, math.abs(got - want) / math.sqrt(want + 1))
+  end
+  return worst < 4.5 or ("off by %.1f deviations"):format(worst)
+end
+
+local logits <const> = {0.5, 2.0, -1.0, 1.0, 0 / 0, 1.0, -math.huge, 0.0}
+for _, o in ipairs{ {}, {temperature = 0.5}, {top_k = 1}, {top_k = 3}, {top_k = 2}, {top_k = 100},
+  {top_p = 0.3}, {top_p = 0.6}, {top_p = 0.95}, {top_p = 1}, {min_p = 0.3}, {min_p = 1},
+  {top_k = 4, top_p = 0.7}, {top_k = 4, top_p = 0.95, min_p = 0.2, temperature = 2} } do
+  o.seed = 11
+  for _, dtype in ipairs{f32, bf16} do
+    local found = check(dtype, logits, o)
+    if found ~= true then print(dtype, o.top_k, o.top_p, o.min_p, found) end
+  end
+end
+print(check(f64, logits, {top_p = 0.6}), check(f16, logits, {top_k = 3}))
+-- expect: true	true
+
+do -- long rows, the same seed, other seeds; a vector is a row
+  local x = randn(f32, row_major{4, 20000})
+  local a = support.list(selections.sample(x, {top_k = 40, top_p = 0.9, seed = 5}))
+  local b = support.list(selections.sample(x, {top_k = 40, top_p = 0.9, seed = 5}))
+  local c = support.list(selections.sample(x, {top_k = 40, top_p = 0.9, seed = 6}))
+  local _, best = selections.top_k(x, 40)
+  local is_top, places = true, support.list(best)
+  for r = 0, 3 do
+    local found = false
+    for j = 1, 40 do found = found or places[r * 40 + j] == a[r + 1] end
+    is_top = is_top and found
+  end
+  print(table.concat(a, " ") == table.concat(b, " "), table.concat(a, " ") ~= table.concat(c, " "),
+    is_top, selections.sample(arange(f32, 9), {top_k = 1})[0])
+end
+-- expect: true	true	true	8
+print(selections.sample(zeros(f32, row_major{2, 3, 4})).shape)
+-- expect: (2,3,1)
+
+local x = ones(f32, 8)
+print(refused(selections.sample, x, {top_p = 0}))
+-- expect: sample: top_p is 0; expected a number above 0, at most 1
+print(refused(selections.sample, x, {top_k = 0}))
+-- expect: sample: top_k is 0; expected an integer from 1 on
+print(refused(selections.sample, x, {temperature = -1}))
+-- expect: sample: temperature is -1; expected a number above 0, at most 1e+30
+print(refused(selections.sample, x, {seed = 0.5}))
+-- expect: sample: seed is 0.5; expected an integer
+print(refused(selections.sample, zeros(i32, 8)))
+-- expect: sample: x is i32; expected one of f16, bf16, f32, f64
