@@ -292,6 +292,7 @@ function M.do_row(p, thread, results)
   local row = M.call_first(p, thread, known, function(value, number)
     if p.keeps then
       kept[number] = fragment(internal.kernel.dtype_of(value), { p.width, p.deep })
+      if p.group and not p.is_whole then clear(kept[number]) end -- lanes behind the row read it
     end
     return value
   end)
