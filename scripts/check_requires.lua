@@ -12,7 +12,8 @@ local of_texts <const> = {
   ["stdlib/pictures/page_file.lua"] = "parts of pages",
   ["stdlib/operators/operator_table.lua"] = "tables of results",
 }
-local MADE <const> = { ["cuttle.foreign_rows"] = true } -- by embed.lua
+-- By embed.lua, and by the program (interp/shell/process.h).
+local MADE <const> = { ["cuttle.foreign_rows"] = true, ["cuttle.process"] = true }
 
 local findings = 0
 

@@ -68,18 +68,21 @@ has_emcc() { have emcc; }
 # What reads the reports of `cuttle check`, from the Python package index: see install_readers.sh.
 readers=build/readers
 has_readers() { cmp -s scripts/readers.txt "$readers/readers.txt"; }
+# A client for tests of `cuttle mcp`, from the same index.
+mcp_client=build/mcp_client
+has_mcp_client() { cmp -s scripts/mcp_client.txt "$mcp_client/mcp_client.txt"; }
 has_codemirror() { [ -f /usr/share/javascript/codemirror/lib/codemirror.js ]; }
 has_chromium() { have chromium || have chromium-browser || have google-chrome; }
 
 build_needs="cc make pkg_config lua lua_dev"
-test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror readers"
+test_needs="prove clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror readers mcp_client"
 platforms_needs="emcc nodejs binaryen aarch64 qemu musl"
 pocl_needs="opencl pocl"
 
 # Needs of the tests that some systems do not package. Without them tests are skipped, and a second
 # run does not try to install them again.
 optional=" clang clang_format clang_tidy libfuzzer luacheck numpy python python_dev chromium emcc codemirror \
-nodejs binaryen aarch64 qemu musl readers "
+nodejs binaryen aarch64 qemu musl readers mcp_client "
 tried=build/deps-tried
 
 # {====== Package names: need | apt-get | dnf | pacman | apk | brew ("-": not packaged) ======
@@ -214,6 +217,10 @@ refresh
 for need in $missing; do
   if [ "$need" = readers ]; then
     scripts/install_readers.sh "$readers" || echo "deps: pip could not install $readers" >&2
+    continue
+  fi
+  if [ "$need" = mcp_client ]; then
+    scripts/install_mcp_client.sh "$mcp_client" || echo "deps: pip could not install $mcp_client" >&2
     continue
   fi
   # shellcheck disable=SC2046

@@ -170,6 +170,8 @@ local often <const> = { "^profile$", "^profile_device$", "^profile_table$", "^ch
   "^command_check$", "^findings$", "^guess$", "^habits$", "^help$", "^options$", "^pretty$",
   "^run_script$", "^space$", "^store$", "^tune_key$", "^typed$" }
 
+packed_rooms.mcp = true -- agents do not wait for a millisecond
+
 local function is_in(patterns, name)
   for _, pattern in ipairs(patterns) do
     if name:find(pattern) then return true end

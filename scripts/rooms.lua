@@ -147,7 +147,10 @@ return {
       doors = { "host", "launch", "mesh", "nccl" } },
     { name = "export", files = { "export/[%w_]+" }, uses = { "language" },
       doors = { "host", "export" } },
-    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export", "judge" },
+    -- What agents are served: the protocol, its tools, pages as resources.
+    { name = "mcp", files = { "mcp/[%w_]+" }, uses = { "tune", "judge" },
+      doors = { "host", "launch" } },
+    { name = "commands", files = { "commands/[%w_]+" }, uses = { "mesh", "export", "judge", "mcp" },
       doors = { "host", "launch", "mesh" } },
   },
 }

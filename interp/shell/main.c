@@ -10,7 +10,9 @@
 #include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "info.h"
+#include "process.h"
 #include "repl.h"
+#include "worker.h"
 #include "runtime/device/nvrtc.h"
 #include "interp/host/std_modules.h"
 #include "interp/state/state_language.h"
@@ -39,6 +41,8 @@ static const char tail_usage[] =
     "  --ptx=FILE            emit: also write its PTX to a file\n"
     "  --cubin=FILE          emit: also write its machine code to a file\n"
     "  --traceback           show the calls that led to an error\n"
+    "  --sandbox[=MIB]       first of all: run a script that you do not trust, without files and\n"
+    "                        processes, on the CPU engine, in so much memory; default: 1024 MiB\n"
     "  --version, --help\n"
     "  --                    end of the options; those of a command may also follow its script\n"
     "\n"
@@ -83,6 +87,7 @@ typedef struct Program {
   int n_chunks;
   const char *command;                                 /* NULL: run a script or the REPL */
   bool interactive, help, version, has_device, has_sm; /* options that were given */
+  bool answers;                                        /* a request of `cuttle mcp` */
   bool is_over;                                        /* `--` has ended them */
   int exit_code;
 } Program;
@@ -209,10 +214,31 @@ static bool take_flag(Program *p) {
   return known;
 }
 
+/* main has taken it where it may stand: first. */
+static bool take_sandbox(Program *p) {
+  bool known = worker_is_sandbox(p->argv[p->at]);
+  if (known && p->at != 1) {
+    usage_error(p, "%s must be the first option", p->argv[p->at]);
+  }
+  return known;
+}
+
+/* `--answer=run` or `--answer=emit`, by which `cuttle mcp` starts the program. */
+static bool take_answer(Program *p) {
+  const char *value = p->s->options.sandbox ? option_value(p, "--answer") : NULL;
+  p->answers = p->answers || value != NULL;
+  if (value != NULL) {
+    worker_limit_output(&p->s->options);
+    p->s->mode = strcmp(value, "emit") == 0 ? STATE_EMIT : STATE_RUN;
+  }
+  return value != NULL;
+}
+
 /* Reads options up to the first argument that is not one. */
 static void read_options(Program *p) {
-  Taker *const takers[] = {take_device, take_traceback, take_sm,   take_chunk, take_compile,
-                           take_ptx,    take_cubin,     take_help, take_flag};
+  Taker *const takers[] = {take_device,  take_traceback, take_sm,    take_chunk,
+                           take_compile, take_ptx,       take_cubin, take_help,
+                           take_flag,    take_sandbox,   take_answer};
   for (; p->at < p->argc && p->exit_code == 0; p->at++) {
     const char *arg = p->argv[p->at];
     bool known = false;
@@ -493,15 +519,35 @@ static void run_info(Program *p) {
   }
 }
 
+/* Commands may start the program again; scripts find this module, too, but not in a sandbox. */
+static int open_process(lua_State *L) {
+  process_push(L);
+  return 1;
+}
+
+static void offer_process(const Program *p) {
+  if (!p->s->options.sandbox) {
+    luaL_getsubtable(p->L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(p->L, open_process);
+    lua_setfield(p->L, -2, "cuttle.process");
+    lua_pop(p->L, 1);
+  }
+}
+
 /* A command that the standard library has: cuttle.command_<name> is called with the arguments; the option -h
    in front is its --help. */
 static void run_std_command(Program *p) {
   char module[64];
+  if (p->s->options.sandbox) {
+    usage_error(p, "--sandbox runs a script or emit, and %s needs files", p->command);
+    return;
+  }
   if (!knows_device(p)) {
     return;
   }
   snprintf(module, sizeof module, "cuttle.command_%s", p->command);
   set_arg(p);
+  offer_process(p);
   lua_getglobal(p->L, "require");
   lua_pushstring(p->L, module);
   int status = repl_call(p->s, 1, 1);
@@ -632,7 +678,9 @@ static int run_program(lua_State *L) {
   if (p->exit_code != 0) {
     return 0;
   }
-  if (p->help) {
+  if (p->answers) {
+    p->exit_code = worker_answer(p->s);
+  } else if (p->help) {
     put_usage();
   } else if (p->version) {
     printf("Cuttle %s, %s\n", CUTTLE_VERSION, LUA_RELEASE);
@@ -654,6 +702,11 @@ static void check_output(void) {
 int main(int argc, char **argv) {
   atexit(check_output);
   cuttle_Options options = {.size = sizeof options, .log = repl_log};
+  const char *refused = worker_take_sandbox(argc, argv, &options);
+  if (refused != NULL) {
+    fprintf(stderr, "cuttle: %s\n", refused);
+    return EXIT_USAGE;
+  }
   CuttleState *s = language_new_state(&options);
   if (s == NULL) {
     fputs("cuttle: not enough memory\n", stderr);

@@ -1,4 +1,4 @@
-/* repl_print.c: prints results. Text is what tostring says; tables are opened by stdlib/commands/pretty.lua,
+/* repl_print.c: prints results. Text is what tostring says; tables are opened by stdlib/base/pretty.lua,
    layouts drawn by the language's `show`. */
 #include "repl_print.h"
 #include "interp/state/state_language.h"

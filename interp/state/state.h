@@ -55,6 +55,7 @@ typedef struct StateImages {
 typedef struct StateEmit {
   bool failed;             /* something did not compile, whether the script caught that or not */
   bool compiles;           /* compile it too, so that a failure is an error */
+  bool is_limited;         /* this process has limits of time and memory that also stop NVRTC */
   int last_number;         /* of the name chosen last */
   int sm;                  /* the compute capability to write for, 90, */
   char arch[16];           /* and NVRTC's name of it, "sm_90a" */

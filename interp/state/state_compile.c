@@ -3,7 +3,8 @@
 
    NVRTC runs in the host's process: it keeps to no limit of memory, no interrupt reaches it, its options
    name files to write and its #include files to read. So a sandboxed script gives it no text and no option
-   of its own, and a sandbox on the CPU engine, which has no need of it, never loads it. */
+   of its own, and a sandbox on the CPU engine, which has no need of it, never loads it, unless the program opened
+   it in a process that limits its time and memory: `cuttle mcp`. */
 #include <string.h>
 
 #include "runtime/base/env.h"
@@ -40,7 +41,7 @@ CtStatus state_check_device(const CuttleState *s, const char *text, CtErr *err) 
 CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, CtNvrtcOutput *out,
                        CtErr *err) {
   CtCache cache;
-  if (s->options.sandbox != 0 && !has_cuda(s)) {
+  if (s->options.sandbox != 0 && !s->emit.is_limited && !has_cuda(s)) {
     return ct_fail(
         err, CT_EINVAL,
         "%s: a sandbox on the CPU engine compiles no CUDA C: NVRTC's time and memory have no "
