@@ -24,7 +24,8 @@ local NO_RESOURCE <const> = -32002
 local MAX_MESSAGE <const> = 1 << 24 -- bytes
 
 local INSTRUCTIONS <const> = "Cuttle runs GPU kernels, written in Lua, on a CPU engine. Write a "
-  .. "kernel, call check after each edit, and mend what it finds by the remedy that it names. help "
+  .. "kernel, call check after each edit, and mend what it finds by the remedy that it names. Read "
+  .. "the resource cuttle://docs/agents.md first: rules, idioms, examples and mistakes. help "
   .. "explains a name, search finds pages."
 
 local Server = {}
