@@ -25,6 +25,7 @@ local limits <const> = {
     },
     ["tests/c/test_cache.c"] = { "cache.c MAX_MIB" },
     ["tests/c/test_newfile.c"] = { "newfile.c MAX_LINKS" },
+    ["tests/lua/program/mcp.lua"] = { "worker.c MAX_MIB", "worker.c MAX_OUTPUT" },
     ["tests/lua/program/environment.lua"] = { "state.c MAX_CAPTURE_SECONDS" },
     ["tests/fails/tune.cases"] = { "bind_block.c MAX_NUMBERS" },
     ["tests/lua/kernel/marks.lua"] = { "bind_mark.c MAX_NAME" },

@@ -24,7 +24,7 @@
 
 extern char **environ; /* POSIX leaves its declaration to programs */
 
-enum { READ_BYTES = 1 << 16, MAX_WAITED = 64, MAX_ARGUMENTS = 64, KEPT = 2 };
+enum { READ_BYTES = 1 << 16, WAITED = 64, ARGUMENTS = 64, KEPT = 2 };
 
 typedef struct Process {
   pid_t pid;        /* 0: its end was awaited */
@@ -138,13 +138,13 @@ static int start_answering(Process *p, const char *path, char *const argv[], con
 }
 
 static int start(lua_State *L) {
-  char path[PATH_MAX], *argv[MAX_ARGUMENTS + 2] = {path};
+  char path[PATH_MAX], *argv[ARGUMENTS + 2] = {path};
   size_t len;
   luaL_checktype(L, 1, LUA_TTABLE);
   const char *input = luaL_optlstring(L, 2, NULL, &len);
   lua_Integer n = luaL_len(L, 1);
-  luaL_argcheck(L, n <= MAX_ARGUMENTS, 1, "too many arguments");
-  luaL_checkstack(L, MAX_ARGUMENTS + 4, NULL);
+  luaL_argcheck(L, n <= ARGUMENTS, 1, "too many arguments");
+  luaL_checkstack(L, ARGUMENTS + 4, NULL);
   for (int i = 1; i <= (int)n; i++) {
     lua_rawgeti(L, 1, i);
     argv[i] = (char *)(uintptr_t)luaL_checkstring(L, -1); /* posix_spawn does not write it */
@@ -171,15 +171,16 @@ static int start(lua_State *L) {
 /* {====== Waiting and reading ====== */
 
 static int wait_any(lua_State *L) {
-  struct pollfd polled[MAX_WAITED + 1];
+  struct pollfd polled[WAITED + 1];
   nfds_t n = 0;
   luaL_checktype(L, 1, LUA_TTABLE);
+  luaL_argcheck(L, luaL_len(L, 1) <= WAITED, 1, "too many processes");
   int ms = (int)luaL_checkinteger(L, 2);
   bool with_input = lua_toboolean(L, 3) != 0;
   if (with_input) {
     polled[n++] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
   }
-  for (lua_Integer i = 1; i <= luaL_len(L, 1) && n <= MAX_WAITED; i++) {
+  for (lua_Integer i = 1; i <= luaL_len(L, 1); i++) {
     lua_rawgeti(L, 1, i);
     const Process *p = luaL_checkudata(L, -1, PROCESS_TYPE);
     polled[n++] = (struct pollfd){.fd = p->reply, .events = POLLIN};

@@ -80,6 +80,8 @@ local answers = serve {
     .. "(zeros(f32, 1)) print 'said'" },
   { "resources/read", params = { uri = "cuttle://results/1/run.txt" } },
   { "resources/read", params = { uri = "cuttle://docs/../Makefile" } },
+  { tool = "run", script = "local s = ('x'):rep(1023) for i = 1, 1025 do print(s) end" },
+  { "resources/read", params = { uri = "cuttle://results/2/run.txt" } },
 }
 
 -- {====== A race ======
@@ -117,6 +119,8 @@ local cut = answers[12]
 tap.ok(#text_of(cut) < 300 and text_of(cut):find("of 3892 characters", 1, true)
   and cut.content[2].uri == "cuttle://results/1/run.txt", "a long answer is cut", text_of(cut))
 tap.ok(answers[19].contents[1].text:find "\n1000$", "the whole of it is a resource")
+tap.ok(answers[22].contents[1].text:find "x\n\n%.%.%. the output beyond 1 MiB is dropped$",
+  "output beyond the limit is dropped", answers[22].contents[1].text:sub(-100))
 tap.is(answers[20].error.code, -32002, "no other files are resources")
 tap.is(text_of(answers[14]), "a\t2\tx.lua", "a script has its arguments")
 tap.ok(text_of(answers[16]):find "coverage", "a layout is explained", text_of(answers[16]))
@@ -140,6 +144,8 @@ tap.is(run("--sandbox check s.lua", ""),
   "commands that need files are refused")
 tap.is(run("--sandbox=0 s.lua", ""),
   "cuttle: --sandbox=MIB needs a whole number of MiB from 1 to 1048576", "the size is checked")
+tap.is(run("--sandbox=1048577 s.lua", ""),
+  "cuttle: --sandbox=MIB needs a whole number of MiB from 1 to 1048576", "also when it is too large")
 tap.is(run("-i --sandbox s.lua", ""),
   "cuttle: --sandbox must be the first option; see cuttle --help", "and its place")
 tap.is(run("mcp --port=1", ""), "mcp: unknown argument --port=1; see cuttle mcp --help",
