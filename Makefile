@@ -804,6 +804,7 @@ install-docs:
 	$(COMMAND_TEXTS) fish > "$(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish"
 	install -m 644 LICENSE *.md "$(DESTDIR)$(DOCDIR)"
 	install -m 644 $$(ls $(DOCS)/docs/*.md | grep -v findings.md) "$(DESTDIR)$(DOCDIR)/docs"
+	install -m 644 docs/report.schema.json "$(DESTDIR)$(DOCDIR)/docs"
 	install -m 644 $(addprefix $(DOCS)/docs/pictures/,division.svg timeline_*.svg tutorial_*.svg) \
 		"$(DESTDIR)$(DOCDIR)/docs/pictures"
 	install -m 644 $(wildcard examples/*.*) "$(DESTDIR)$(DOCDIR)/examples"

@@ -6,6 +6,7 @@ local json = require "cuttle.json"
 local kinds = require "cuttle.findings"
 local plural = require "cuttle.plural"
 local run_script = require "cuttle.run_script"
+local script_error = require "cuttle.script_error"
 local M = { FINDINGS = 1, FAILED = 2, LIMIT = 3 }
 
 -- {====== The baseline ======
@@ -62,23 +63,42 @@ local function plain_needless(found)
                      launches = found.launches }
 end
 
--- The findings, without what only a drawing needs.
+local function text_of(path)
+  local file <close> = path and io.open(path, "rb")
+  return file and file:read "a" or nil
+end
+
+-- The findings, without what only a drawing needs, with what their kind says.
 local function plain_findings(findings)
-  local list = {}
+  local list, source_of = {}, {}
   for i, finding in ipairs(findings) do
-    list[i] = {}
+    local plain, row, path = {}, kinds.of[finding.kind], finding.file
     for name, value in pairs(finding) do
-      if name ~= "events" then list[i][name] = value end
+      if name ~= "events" then plain[name] = value end
     end
+    if path and source_of[path] == nil then source_of[path] = text_of(path) or false end
+    plain.rule, plain.remedy = row.rule, row.remedy
+    plain.edit = path and script_error.finding_edit(finding, source_of[path] or nil)
+    list[i] = plain
   end
   return list
+end
+
+-- The script's error, if it failed by one.
+local function plain_error(result)
+  if not (result.failed and result.why) then return nil end
+  local file = result.why:match "^([^\n:]+):%d+: "
+  local fault = script_error.of(result.why, text_of(file))
+  script_error.add_id(fault, require("cuttle.mcp_pages").open())
+  return fault
 end
 
 -- The report as tables for JSON.
 local function plain(result)
   local findings = result.findings
   return { findings = plain_findings(findings), launches = result.launches,
-           failed = result.failed, limit = result.limit, is_partial = findings.is_partial,
+           error = plain_error(result), failed = result.failed, limit = result.limit,
+           is_partial = findings.is_partial,
            registers_unknown = findings.registers_unknown, explored = findings.explored,
            needless = plain_needless(findings.needless) }
 end

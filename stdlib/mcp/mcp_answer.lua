@@ -29,11 +29,11 @@ end
 local function call(f, ...) return select(2, internal.host.call_script(f, ...)) end
 
 -- Adds how a script ended, if that was with an error.
-local function add_outcome(answer, ok, what)
+local function add_outcome(a, answer, ok, what)
   if ok then return answer end
   local text = script_error.text(what)
   answer.data = answer.data or {}
-  answer.data.error, answer.is_error = script_error.of(text), true
+  answer.data.error, answer.is_error = script_error.of(text, a.script), true
   answer.text = (answer.text or "") .. (answer.text and "\n" or "") .. text
   return answer
 end
@@ -41,10 +41,10 @@ end
 -- Runs the request's script as work(chunk, arguments) does, which gives an answer and the outcome.
 local function with_script(a, work)
   local chunk, why = chunk_of(a)
-  if not chunk then return add_outcome({}, false, why) end
+  if not chunk then return add_outcome(a, {}, false, why) end
   rawset(_G, "arg", table.move(a.arguments or {}, 1, #(a.arguments or {}), 1, { [0] = name_of(a) }))
   internal.launch.bench_by(internal.launch.bench_once)
-  return add_outcome(work(chunk, table.unpack(a.arguments or {})))
+  return add_outcome(a, work(chunk, table.unpack(a.arguments or {})))
 end
 
 local function line_of(a, number)
@@ -73,6 +73,7 @@ local function plain_finding(a, f)
   for _, name in ipairs(finding_fields) do plain[name] = f[name] end
   plain.file, plain.source = f.chunk, line_of(a, f.line)
   plain.rule, plain.remedy = row and row.rule, row and row.remedy
+  plain.edit = script_error.finding_edit(f, a.script)
   return plain
 end
 
@@ -231,7 +232,7 @@ local layout_actions = {
 
 function tools.layout(a)
   local ok, value = values_of(a)
-  if not ok then return add_outcome({}, ok, value) end
+  if not ok then return add_outcome({}, {}, ok, value) end
   return layout_actions[a.action or "evaluate"](value)
 end
 
@@ -254,7 +255,7 @@ local function answer(request)
   local ok, what = pcall(tools[request.tool], request.arguments)
   if ok then return what end
   if type(what) == "table" and what.refusal then return { text = what.refusal, is_error = true } end
-  return add_outcome({}, false, what)
+  return add_outcome({}, {}, false, what)
 end
 
 return function(text)

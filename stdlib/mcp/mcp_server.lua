@@ -13,6 +13,7 @@
 local json = require "cuttle.json"
 local language = require "cuttle"
 local results = require "cuttle.mcp_results"
+local script_error = require "cuttle.script_error"
 local tools = require "cuttle.mcp_tools"
 local M = {}
 
@@ -203,6 +204,9 @@ end
 function Server:finish(call, answer)
   if self.calls[call.id] ~= call then return end
   self.calls[call.id] = nil
+  if answer.data and answer.data.error then
+    script_error.add_id(answer.data.error, self.host.pages())
+  end
   self:respond(call.id, "result", results.shown(self.results, call, answer))
 end
 

@@ -1,11 +1,155 @@
--- script_error.lua: an error of a script as data.
---   M.of(text)     {message =, file =, line =}: what diag.c made of it
---   M.text(value)  the text of what was raised
+-- script_error.lua: errors of scripts, and findings, as data.
+--   M.of(text[, source])   of an error's text: {message =, file =, line =, column =, what =,
+--                          rule =, remedy =, edit =}; what is not known is left out
+--   M.identify(message, page)   the id of a message and its values, as texts; nil: it has none.
+--                          `page` is the text of docs/errors.md
+--   M.add_id(fault, pages)   gives it `id` and `values`; `pages` is what mcp_pages.lua opens
+--   M.text(value)          the text of what was raised
+--   M.finding_edit(finding, source)   the edit that mends a finding, if its message says one
+-- `source` is the text of the script, for columns and edits. An edit is {line =, column =,
+-- end_line =, end_column =, text =}: the text takes the place of what stands from one column to
+-- before the other, both from 1 on.
 local M = {}
 
-function M.of(text)
+-- {====== Ids ======
+
+local MIN_LITERAL <const> = 10 -- letters of a format that is recognised by them
+
+local CONVERSION <const> = "%%[-+ #0]*[%d*]*%.?[%d*]*[hlzjLq]*([%a%%])"
+local integers <const> = { d = true, i = true, u = true, I = true }
+
+-- The pieces of a format between its conversions, and the conversions.
+local function pieces_of(format)
+  local pieces, kinds, at = {}, {}, 1
+  for from, kind, stop in format:gmatch("()" .. CONVERSION .. "()") do
+    if from >= at then
+      pieces[#pieces + 1], kinds[#kinds + 1], at = format:sub(at, from - 1), kind, stop
+    end
+  end
+  pieces[#pieces + 1] = format:sub(at)
+  return pieces, kinds
+end
+
+local function quoted(text) return (text:gsub("%p", "%%%0")) end
+
+local function longest_of(pieces)
+  local longest = ""
+  for _, piece in ipairs(pieces) do
+    if #piece > #longest then longest = piece end
+  end
+  return longest
+end
+
+local function pattern_of(pieces, kinds)
+  local parts = { quoted(pieces[1]) }
+  for i, kind in ipairs(kinds) do
+    local is_last = i == #kinds and pieces[i + 1] == ""
+    parts[#parts + 1] = kind == "%" and "%%" or integers[kind] and "(%-?%d+)"
+      or is_last and "(.*)" or "(.-)"
+    parts[#parts + 1] = quoted(pieces[i + 1])
+  end
+  return table.concat(parts)
+end
+
+local rows
+
+-- {id =, literal =, key =, pattern =}, the most literal first.
+local function read_rows(page)
+  if rows then return rows end
+  rows = {}
+  for id, format in page:gmatch "%f[^\n](CE%-%d+) ([^\n]+)" do
+    local pieces, kinds = pieces_of((format:gsub("\\n", "\n")))
+    local _, literal = table.concat(pieces):gsub("%a", "")
+    if literal >= MIN_LITERAL then
+      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(pieces),
+                          pattern = pattern_of(pieces, kinds), n = #kinds }
+    end
+  end
+  table.sort(rows, function(a, b)
+    if a.literal ~= b.literal then return a.literal > b.literal end
+    return a.id < b.id
+  end)
+  return rows
+end
+
+-- What the pattern captures where the message begins, or what follows an operation's name.
+local function captures_of(message, pattern)
+  local found = table.pack(message:match("^" .. pattern))
+  if found[1] == nil then found = table.pack(message:match(": " .. pattern)) end
+  if found[1] == nil then return nil end
+  return found
+end
+
+function M.identify(message, page)
+  for _, row in ipairs(read_rows(page)) do
+    if message:find(row.key, 1, true) then
+      local found = captures_of(message, row.pattern)
+      if found then return row.id, row.n > 0 and table.move(found, 1, found.n, 1, {}) or {} end
+    end
+  end
+end
+
+function M.add_id(fault, pages)
+  local page = pages.read "cuttle://docs/errors.md"
+  if page then fault.id, fault.values = M.identify(fault.message, page.text) end
+end
+
+-- {====== Edits ======
+
+local function line_of(source, number)
+  local n = 0
+  for line in (source .. "\n"):gmatch "([^\n]*)\n" do
+    n = n + 1
+    if n == number then return line end
+  end
+end
+
+-- Where the name stands in the line, if that is once.
+local function column_of(line, name)
+  local pattern = "%f[%w_]()" .. quoted(name) .. "%f[^%w_]"
+  local first = line:match(pattern)
+  local second = first and line:match(pattern, first + #name)
+  return not second and first or nil
+end
+
+-- {name that is there, name that was meant} of messages about names.
+local function renaming(message)
+  local name = message:match "%(%a+ '([%a_][%w_]*)'%)"
+  if not name then return nil end
+  return name, message:match "; did you mean '([%a_][%w_]*)'%?$"
+    or message:match("; " .. name .. " is ([%a_][%w_]*) here$")
+end
+
+local function edit_of(message, number, source)
+  local line = source and number and line_of(source, number)
+  local name, meant = renaming(message)
+  local column = line and name and column_of(line, name)
+  if not (column and meant) then return column, nil end
+  return column, { line = number, column = column, end_line = number, end_column = column + #name,
+                   text = meant }
+end
+
+function M.finding_edit(finding, source)
+  local call, from = finding.message:match "put ([%a_]+%(%)) between line (%d+) and line %d+"
+  local number = math.tointeger(tonumber(from))
+  local line = number and source and line_of(source, number)
+  if not line or number + 1 > finding.line then return nil end
+  return { line = number + 1, column = 1, end_line = number + 1, end_column = 1,
+           text = line:match "^%s*" .. call .. "\n" }
+end
+
+-- {====== The whole ======
+
+function M.of(text, source)
   local file, line, message = text:match "^([^\n:]+):(%d+): (.*)$"
-  return { file = file, line = math.tointeger(tonumber(line)), message = message or text }
+  message = message or text
+  local number = math.tointeger(tonumber(line))
+  local parts = {}
+  for part in (message .. "; "):gmatch "(.-); " do parts[#parts + 1] = part end
+  local column, edit = edit_of(message, number, source)
+  return { message = message, file = file, line = number, column = column, edit = edit,
+           what = parts[1], remedy = #parts > 1 and parts[#parts] or nil,
+           rule = #parts > 2 and table.concat(parts, "; ", 2, #parts - 1) or nil }
 end
 
 function M.text(value)

@@ -145,7 +145,7 @@ tap.is(run("--sandbox check s.lua", ""),
 tap.is(run("--sandbox=0 s.lua", ""),
   "cuttle: --sandbox=MIB needs a whole number of MiB from 1 to 1048576", "the size is checked")
 tap.is(run("--sandbox=1048577 s.lua", ""),
-  "cuttle: --sandbox=MIB needs a whole number of MiB from 1 to 1048576", "also when it is too large")
+  "cuttle: --sandbox=MIB needs a whole number of MiB from 1 to 1048576", "also if it is too large")
 tap.is(run("-i --sandbox s.lua", ""),
   "cuttle: --sandbox must be the first option; see cuttle --help", "and its place")
 tap.is(run("mcp --port=1", ""), "mcp: unknown argument --port=1; see cuttle mcp --help",

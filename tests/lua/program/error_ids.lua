@@ -1,0 +1,80 @@
+-- Errors as data: ids that stay, values, remedies and edits; and reports that keep to their schema.
+-- Those that tests/check and tests/fails give are checked by a validator that others wrote, if
+-- scripts/deps.sh has installed it.
+local script_error = require "cuttle.script_error"
+local tap = dofile "tests/support/tap.lua"
+local cuttle = arg[-1]
+
+local function read(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read "a"
+end
+
+local function output_of(command, ...)
+  local pipe <close> = assert(io.popen(command:format(...)))
+  return pipe:read "a"
+end
+
+-- {====== The table ======
+
+local page = read "docs/errors.md"
+if os.execute "command -v lua5.4 >/dev/null 2>&1" then
+  local missing = output_of "lua5.4 scripts/gen_errors.lua --check 2>&1"
+  tap.ok(missing == "", "each format has an id; else run lua scripts/gen_errors.lua", missing)
+end
+local seen, fault = {}, nil
+for id, format in page:gmatch "%f[^\n](CE%-%d+) ([^\n]+)" do
+  fault = fault or seen[id] and id .. " twice" or seen[format] and format .. " twice" or nil
+  seen[id], seen[format] = true, true
+end
+tap.ok(not fault, "no id and no format comes twice", fault)
+
+-- Ids are promises: these are some of the first.
+local golden <const> = {
+  { "CE-0001", "attempt to call a nil value (global 'f'); did you mean 'g'?" },
+  { "CE-0012", "bad argument #1 to 'insert' (table expected, got nil)" },
+  { "CE-0017", "not enough memory" },
+}
+for _, row in ipairs(golden) do
+  tap.is(script_error.identify(row[2], page), row[1], row[1] .. " is the id of " .. row[2])
+end
+
+local SHARE <const> = 0.88 -- the others are made of tables
+local n, n_known = 0, 0
+for path in output_of "ls tests/fails/*.cases":gmatch "[^\n]+" do
+  for message in read(path):gmatch "%-%- expect error: ([^\n]*)" do
+    n = n + 1
+    n_known = n_known + (script_error.identify(message, page) and 1 or 0)
+  end
+end
+tap.ok(n > 1000 and n_known >= SHARE * n, "most messages of tests/fails have an id",
+  ("%d of %d"):format(n_known, n))
+
+-- {====== Parts ======
+
+local e = script_error.of("a.lua:2: x.y: A is (4,2); K must be equal; write B", "")
+tap.is(("%s|%d|%s|%s|%s"):format(e.file, e.line, e.what, e.rule, e.remedy),
+  "a.lua|2|x.y: A is (4,2)|K must be equal|write B", "what, rule and remedy")
+local source = "local n = 1\nlocal x = zoros(f32, n)\n"
+e = script_error.of("a.lua:2: attempt to call a nil value (global 'zoros'); did you mean 'zeros'?",
+  source)
+tap.is(("%d %d-%d %s"):format(e.column, e.edit.column, e.edit.end_column, e.edit.text),
+  "11 11-16 zeros", "an edit that mends a name")
+local edit = script_error.finding_edit({ line = 2, message = "race: put sync_threads() between "
+  .. "line 1 and line 2" }, "  s[0] = 1\n  y[0] = s[1]\n")
+tap.is(("%d:%d %q"):format(edit.line, edit.column, edit.text), '2:1 "  sync_threads()\\\n"',
+  "an edit that mends a race")
+local _, values = script_error.identify("k: block (2048,1,1) has 2048 threads; expected 1 to 1024, "
+  .. "at most 64 in z", page)
+tap.is(table.concat(values, "|"), "k|2048|1|1|2048|1024|64", "values")
+
+-- {====== The schema ======
+
+if os.execute "test -d build/readers/fastjsonschema" ~= true then
+  tap.skip("reports keep to their schema", "no validator is installed")
+else
+  local out = output_of("PYTHONPATH=build/readers python3 tests/support/check_reports.py '%s' 2>&1",
+    cuttle)
+  tap.ok(out:find "^valid: %d+ reports" ~= nil, "reports keep to their schema", out)
+end
+tap.done()
