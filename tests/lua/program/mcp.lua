@@ -27,11 +27,11 @@ local function serve(requests)
   end
   write(folder .. "/in", table.concat(list, "\n") .. "\n")
   -- The next message goes in when the one before is answered; then the input ends.
-  local pipe = assert(io.popen(([[cd %s && rm -f done && mkfifo done &&
-    { while IFS= read -r line; do printf '%%s\n' "$line"; read -r _ <done; done <in; } |
+  local pipe = assert(io.popen(([[cd %s && rm -f done && mkfifo done && exec 3<>done &&
+    { while IFS= read -r line; do printf '%%s\n' "$line"; read -r _ <&3; done <in; } |
     %s mcp --root=. | while IFS= read -r line; do
       printf '%%s\n' "$line"
-      case $line in *'"id":'*) echo >done ;; esac
+      case $line in *'"id":'*) echo >&3 ;; esac
     done]])
     :format(folder, quote(cuttle))))
   local answers = {}
