@@ -2,16 +2,13 @@
 --   lua scripts/embed.lua OUT.c stdlib/*/*.lua stdlib/pictures/*.css docs/from_*.md
 -- stdlib/pictures/show.lua becomes the module "cuttle.show". A file of another kind becomes a
 -- module that is its text: require "cuttle.page.css" is what stdlib/pictures/page.css holds. So do
--- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". These
--- and texts that the program only writes, such as scripts of pages, are carried as bytes, which
--- cuttle.inflate makes text of. So are modules that people wait for only now and then: a
--- millisecond is little for a timeline or a start of ranks, but not for each error or each check.
+-- the annotations in stdlib/meta, which are never run: "cuttle.meta.layout". All but short modules
+-- are carried as bytes, of which packed_text.c makes text again.
 -- Modules lose comments, indents and spaces beside punctuation: people read them in stdlib/, and
 -- three files of an installation carry all modules. interp/host/std_modules.h declares the table.
 
 local root = arg[0]:match "^(.-)scripts/[^/]*$" or ""
 local deflate = dofile(root .. "stdlib/base/deflate.lua").deflate
-local inflate = dofile(root .. "stdlib/base/inflate.lua")
 
 local BYTES_PER_LINE <const> = 24
 
@@ -42,16 +39,9 @@ end
 -- What a quoted string of Lua cannot hold as it is.
 local escapes = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r" }
 
--- Few bytes, of which cuttle.inflate makes the text.
-local function deflated(text)
-  local bytes = deflate(text)
-  assert(inflate(bytes) == text)
-  return bytes
-end
-
 -- A Lua chunk that makes the text of few bytes.
 local function as_packed(text)
-  return ('return require"cuttle.inflate""%s"'):format(deflated(text):gsub('["\\\n\r]', escapes))
+  return ('return require"cuttle.inflate""%s"'):format(deflate(text):gsub('["\\\n\r]', escapes))
 end
 
 -- A module that does not parse must fail the build, not the user's first `require`.
@@ -160,30 +150,7 @@ local function foreign_rows(pages, annotations)
   return foreign.packed(rows, known)
 end
 
-local packed_rooms <const> = { commands = true, export = true, mesh = true, microscope = true,
-                               sharding = true, tune = true }
-local seldom <const> = { "^attention", "^derive$", "^einsum", "^gather_matmul$", "^gemm_", "^html$",
-  "^judge$", "^judge_[^d]", "^latex$", "^matmul_bits$", "^matmul_scatter$", "^operator_table$",
-  "^picture", "^predict$", "^row_", "^rows$", "^selection" } -- of other rooms
-local PACKED_FROM <const> = 1500 -- bytes
-local often <const> = { "^profile$", "^profile_device$", "^profile_table$", "^check",
-  "^command_check$", "^findings$", "^guess$", "^habits$", "^help$", "^options$", "^pretty$",
-  "^run_script$", "^space$", "^store$", "^tune_key$", "^typed$" }
-
-packed_rooms.mcp = true -- agents do not wait for a millisecond
-
-local function is_in(patterns, name)
-  for _, pattern in ipairs(patterns) do
-    if name:find(pattern) then return true end
-  end
-  return false
-end
-
--- Is the module one that people wait for only now and then?
-local function is_seldom(path, name)
-  local in_room = packed_rooms[path:match "([^/]+)/[^/]+$"] and not is_in(often, name)
-  return in_room or is_in(seldom, name)
-end
+local PACKED_FROM <const> = 1000 -- bytes
 
 -- What the program's --help says of a command: the lines of its file that begin with `--|`.
 local function help_rows(path)
@@ -230,8 +197,8 @@ local function main(out_path, ...)
     elseif not is_packed and path:find("%.lua$") then -- checked before it becomes bytes
       text = as_packed(text)
     end
-    local packs = is_code and #text >= PACKED_FROM and is_seldom(path, name)
-    add(name, packs and deflated(text) or text, packs)
+    local packs = is_code and #text >= PACKED_FROM
+    add(name, packs and deflate(text) or text, packs)
   end
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
   rows[#rows + 1] = "  {NULL, NULL, 0, 0},"

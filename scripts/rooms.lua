@@ -18,6 +18,7 @@ return {
     { name = "blank", files = { "base/blank" }, uses = { "arena" } },
     { name = "text", files = { "base/text" }, uses = { "arena" } },
     { name = "hash_table", files = { "base/hash_table" }, uses = { "arena" } },
+    { name = "inflate", files = { "base/inflate" }, uses = {} },
     { name = "rand", files = { "base/rand" }, uses = { "base" } },
     { name = "dtype", files = { "base/dtypes?", "base/convert" }, uses = { "text" } },
     { name = "newfile", files = { "base/newfile" }, uses = { "base" } },
@@ -114,7 +115,8 @@ return {
     { name = "export", files = { "export/[%w_]+" }, uses = { "launch", "runtime/nvrtc" } },
     -- The language opened, in a sandbox or not, for C hosts and for Lua's `require`.
     { name = "host", files = { "host/[%w_]+" },
-      uses = { "watch", "export", "blas", "mesh", "openers", "std_modules" }, circle = 4 },
+      uses = { "watch", "export", "blas", "mesh", "openers", "runtime/inflate", "std_modules" },
+      circle = 4 },
     -- The program: command line and prompt.
     { name = "shell", files = { "shell/[%w_]+" }, uses = { "host" } },
   },

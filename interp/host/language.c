@@ -11,6 +11,7 @@
 #include "interp/launch/launch.h"
 #include "language.h"
 #include "module_env.h"
+#include "packed_text.h"
 #include "sandbox.h"
 #include "interp/front/source.h"
 #include "interp/state/source_load.h"
@@ -33,11 +34,9 @@ static void (*const openers[])(lua_State *L) = {
 /* The module's text, which lives as long as what is pushed. */
 static const char *push_text(lua_State *L, const StdModule *m, size_t *len) {
   if (m->is_packed) {
-    state_push_module(L, "cuttle.inflate");
-  }
-  lua_pushlstring(L, m->source, m->len);
-  if (m->is_packed) {
-    state_call_uncounted(L, 1);
+    packed_text_push(L, m->source, m->len);
+  } else {
+    lua_pushlstring(L, m->source, m->len);
   }
   return lua_tolstring(L, -1, len);
 }
@@ -67,6 +66,8 @@ static void add_std_modules(lua_State *L) {
     lua_pushcclosure(L, load_std_module, 2);
     lua_setfield(L, -2, m->name);
   }
+  lua_pushcfunction(L, packed_text_open);
+  lua_setfield(L, -2, "cuttle.inflate");
   lua_pop(L, 1);
 }
 

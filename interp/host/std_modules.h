@@ -9,7 +9,7 @@ typedef struct StdModule {
   const char *name;   /* as in require "cuttle.show" */
   const char *source; /* Lua text, with any bytes in strings; a NUL follows */
   size_t len;         /* without the NUL */
-  bool is_packed;     /* the text is what cuttle.inflate makes of the bytes */
+  bool is_packed;     /* the text is what packed_text.h makes of the bytes */
 } StdModule;
 
 extern const StdModule std_modules[]; /* the last one's name is NULL */

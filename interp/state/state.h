@@ -74,7 +74,6 @@ typedef struct StateError {
 /* Of this call so far, counted when there is a limit. */
 typedef struct StateInstructions {
   uint64_t n;
-  bool are_others; /* what runs is the library's own, and does not count */
 } StateInstructions;
 
 /* Searches that can give the best so far. Signal handlers write them. */
@@ -276,8 +275,6 @@ bool state_is_stopping(const CuttleState *s); /* that, or the limit of instructi
    script is to stop [-0, +0, v]. */
 void state_charge(lua_State *L, CuttleState *s, uint64_t n);
 
-/* lua_call of a function of the library with one result, whose instructions are not the script's. */
-void state_call_uncounted(lua_State *L, int n_args);
 /* Makes the hook stop the script at its next instruction, if it is to stop. For the state's own thread,
    between any two steps of Lua's: memory is asked for. */
 void state_rouse(CuttleState *s);

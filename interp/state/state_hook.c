@@ -100,23 +100,12 @@ static void check_stack(lua_State *L, const CuttleState *s) {
 
 void state_charge(lua_State *L, CuttleState *s, uint64_t n) {
   check_stack(L, s);
-  if (s->options.instruction_limit > 0 && !s->instructions.are_others) {
+  if (s->options.instruction_limit > 0) {
     s->instructions.n += n;
   }
   if (state_is_stopping(s)) {
     install_all(s);
     raise_if_stopping(L, s);
-  }
-}
-
-void state_call_uncounted(lua_State *L, int n_args) {
-  CuttleState *s = state_of(L);
-  bool outer = s->instructions.are_others;
-  s->instructions.are_others = true;
-  int status = lua_pcall(L, n_args, 1, 0);
-  s->instructions.are_others = outer;
-  if (status != LUA_OK) {
-    lua_error(L);
   }
 }
 

@@ -34,3 +34,27 @@ print(inflate(deflate(far)) == far) -- expect: true
 -- What the binary carries is the text of the sources.
 local file <close> = assert(io.open("stdlib/pictures/page.js", "rb"))
 print(require "cuttle.page.js" == file:read("a")) -- expect: true
+
+-- What zlib made of a text, with fixed codes.
+local function of_hex(hex)
+  return (hex:gsub("..", function(x) return string.char(tonumber(x, 16)) end))
+end
+local made = of_hex("4bcb2f52c854b05530d051c853d055305448c957282ecd058a80486d858a"
+  .. "e8cc5885d4bc14ae34aa"
+  .. "2b6410543276094d2bef98b96af799bbeffe0300")
+local tail = {}
+for i = 0, 255, 17 do tail[#tail + 1] = string.char(i) end
+local text = ("for i = 0, n - 1 do sum = sum + x[i] end\n"):rep(3) .. table.concat(tail)
+print(inflate(made) == text) -- expect: true
+
+-- Bytes that are no packed text are an error: cut, changed, of another kind of block.
+local n_refused = 0
+for i = 0, #made - 1 do
+  n_refused = n_refused + (pcall(inflate, made:sub(1, i)) and 0 or 1)
+  for bit = 0, 7 do
+    local changed = made:byte(i + 1) ~ 1 << bit
+    pcall(inflate, made:sub(1, i) .. string.char(changed) .. made:sub(i + 2))
+  end
+end
+print(n_refused == #made, select(2, pcall(inflate, "")))
+-- expect: true	inflate: the 0 bytes are no packed text
