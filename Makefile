@@ -267,6 +267,8 @@ NO_UNWINDING = $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 $(foreach r,layout ir emit simt/lower watch,$(BUILD)/runtime/$(r)/%.o) $(BUILD)/interp/text/%.o: FILE_FLAGS = $(NO_UNWINDING)
 # The cores that this process may use; public headers as where they are installed.
 $(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GNU_SOURCE
+# A limit that POSIX does not have: of the memory of data.
+$(BUILD)/interp/shell/worker.o $(BUILD)/lint/interp/shell/worker: FILE_FLAGS = -D_GNU_SOURCE
 # Where links lead.
 $(BUILD)/runtime/base/newfile.o $(BUILD)/lint/runtime/base/newfile: FILE_FLAGS = -D_XOPEN_SOURCE=700
 $(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)

@@ -13,15 +13,15 @@
 typedef struct Walk {
   lua_State *L;
   int kernel;
-  LaunchArgs *a; /* of the key */
+  LaunchArgs *a; /* of the key; NULL: it is compared */
   const Arg *arg;
-  const unsigned char *at; /* or what is compared; NULL: the key is written */
+  const unsigned char *at; /* what is compared */
   const unsigned char *end;
   bool differs;
 } Walk;
 
 static void put(Walk *w, const void *data, size_t bytes) {
-  if (w->at == NULL) {
+  if (w->a != NULL) {
     launch_put(&w->a->key, data, bytes);
     return;
   }

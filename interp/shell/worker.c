@@ -1,5 +1,4 @@
 /* worker.c: see worker.h. */
-#define _GNU_SOURCE
 #include "worker.h"
 
 #include <errno.h>

@@ -18,14 +18,14 @@
 
 const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT] = {
     [CT_VOID] = {.name = "void", .cuda = "void", .ctype = "void"},
+/* clang-format off */
 #define DTYPE(name, bits, kind, compute, cuda, ctype, npy, dlpack, ...)                            \
-  [CT_##name] = {#name,       cuda,         npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,  \
-                 KIND_##kind, CT_##compute, 0,   0,      false},
-#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, close, dlpack,     \
-              ...)                                                                                 \
-  [CT_##name] = {                                                                                  \
-      #name,      cuda,         npy, #ctype, bits,           sizeof(ctype), CT_DLPACK_##dlpack,    \
-      KIND_FLOAT, CT_##compute, e,   f,      HAS_SIGN_##ends},
+  [CT_##name] = {#name, cuda, npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,                \
+                 KIND_##kind, false, CT_##compute, 0, 0},
+#define FLOAT(name, bits, compute, cuda, ctype, npy, e, f, ends, narrow, widen, close, dlpack, ...) \
+  [CT_##name] = {#name, cuda, npy, #ctype, bits, sizeof(ctype), CT_DLPACK_##dlpack,                \
+                 KIND_FLOAT, HAS_SIGN_##ends, CT_##compute, e, f},
+/* clang-format on */
 #include "dtypes.def"
 };
 

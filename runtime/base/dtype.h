@@ -43,9 +43,9 @@ typedef struct CtDtypeInfo {
   CtDlpackCode dlpack;
   CtDtypeClass cls;
   bool is_unsigned;       /* an INT from 0 on */
+  bool has_sign;          /* of a float: it has negative numbers */
   CtDtype compute;        /* the type of arithmetic; see dtypes.def */
   int exponent, fraction; /* bits, of a float */
-  bool has_sign;          /* of a float: it has negative numbers */
 } CtDtypeInfo;
 
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];

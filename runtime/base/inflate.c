@@ -111,7 +111,8 @@ static void repeat(Text *t, unsigned length, unsigned distance) {
 
 size_t ct_inflate(const unsigned char *bytes, size_t n, char *text, size_t max) {
   Bits bits = {.bytes = bytes, .n = n};
-  Text out = {.text = text, .max = max};
+  Text out = {NULL, max, 0};
+  out.text = text;
   if (take(&bits, HEADER_BITS) != LAST_BLOCK_FIXED) {
     return CT_INFLATE_BAD;
   }
