@@ -202,6 +202,27 @@ function tools.tune(a)
   end)
 end
 
+-- {====== A kernel beside its reference ======
+
+-- The value that the reference's text returns.
+local function reference_of(a)
+  local chunk, why = load(a.reference, "@reference.lua", "t")
+  if not chunk then refuse("%s", why) end
+  local ok, what = call(chunk)
+  if not ok then refuse("%s", script_error.text(what)) end
+  return what
+end
+
+function tools.judge(a)
+  local ok, result = pcall(require("cuttle.judge").judge, a.script, reference_of(a), {
+    name = name_of(a), seed = a.seed, cases = a.cases, orders = a.schedules, device = a.device })
+  if not ok then refuse("%s", script_error.text(result)) end
+  return { text = require("cuttle.judge_report").text(result),
+           data = { ok = result.ok, verdict = result.verdict, message = result.message },
+           files = { { name = "judge.json", type = "application/json",
+                       text = json.encode(result) } } }
+end
+
 -- {====== Layouts ======
 
 -- Layouts as the algebra writes them, (8,4):(1,8), are no Lua.

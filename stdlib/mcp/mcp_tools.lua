@@ -94,6 +94,16 @@ add("layout", "Evaluates an expression of the layout algebra, explains it in wor
 }, { is_plain = true, required = { "expression" } })
 add("tune", "Runs a script and ranks the configurations of each function made by tune, by a model "
   .. "of the device. Nothing is measured.", { device = device })
+add("judge", "Says whether a kernel computes what a reference does, in bounds, without races and "
+  .. "the same each time, whether a GPU could run it, and how long a model predicts. The script "
+  .. "returns a function of the inputs and outputs, and the reference a table: see "
+  .. "cuttle://docs/judge.md.", {
+  reference = text "the reference's Lua source",
+  seed = count("draw the cases from this number; default from the time", 0, 1 << 31),
+  cases = count("how many cases; default 6", 1, 1000),
+  schedules = count("also run each launch in this many other orders; default 4", 0, 1000),
+  device = device,
+}, { required = { "reference" } })
 add("help", "Explains a name of the language, or finds names by a word; else lists all names.", {
   name = text "a name, such as copy", word = text "a word, such as stride" }, { is_plain = true })
 add("search", "Finds sections of the documentation by words.", {

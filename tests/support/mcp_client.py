@@ -22,6 +22,17 @@ local tuned = tune(function(c)
 end, {threads = {32, 64}})
 tuned(zeros(f32, 64))
 """
+DOUBLED = """\
+return {sizes = {N = {1, 100}}, inputs = {{"x", f32, "N"}}, outputs = {{"y", f32, "N"}},
+  reference = function(x, y) for i = 0, size(x) - 1 do y[i] = 2 * x[i] end end}
+"""
+DOUBLE = """\
+local double = kernel("double", function(x, y)
+  local i = blockIdx.x * 32 + threadIdx.x
+  if i < size(x) then y[i] = x[i] + x[i] end
+end)
+return function(x, y) double{grid = cdiv(size(x), 32), block = 32}(x, y) end
+"""
 # Each tool: arguments, and what its text must have.
 CALLS = {
     "run": ({"script": "print(1 + 1)"}, "2"),
@@ -32,6 +43,7 @@ CALLS = {
     "emit": ({"script": RACE, "form": "cuda"}, "__global__"),
     "layout": ({"expression": "(4,2):(2,1)", "action": "draw"}, "(4,2):(2,1)"),
     "tune": ({"script": TUNED}, "predicted"),
+    "judge": ({"script": DOUBLE, "reference": DOUBLED, "seed": 1}, "correct        yes  6 of 6"),
     "help": ({"name": "copy"}, "Copies a tensor's elements"),
     "search": ({"query": "bank conflicts"}, "cuttle://docs/"),
 }

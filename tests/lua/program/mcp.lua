@@ -57,6 +57,17 @@ local race = table.concat(lines, "\n") .. "\n"
 write(folder .. "/race.lua", race)
 write(folder .. "/race.txt", race)
 
+-- A candidate that leaves out half of the elements, and its reference.
+local half = [[
+local f = kernel("half", function(x, y)
+  if threadIdx.x % 2 == 0 then y[threadIdx.x] = x[threadIdx.x] * 2 end
+end)
+return function(x, y) f{grid = 1, block = size(x)}(x, y) end]]
+local doubled = [[
+return {name = "double", sizes = {N = {2, 100}}, inputs = {{"x", f32, "N"}},
+  outputs = {{"y", f32, "N"}},
+  reference = function(x, y) for i = 0, size(x) - 1 do y[i] = 2 * x[i] end end}]]
+
 local answers = serve {
   { tool = "check", path = "race.lua" },
   { tool = "check", path = "../" .. folder:match "[^/]+$" .. "/race.lua" },
@@ -82,6 +93,9 @@ local answers = serve {
   { "resources/read", params = { uri = "cuttle://docs/../Makefile" } },
   { tool = "run", script = "local s = ('x'):rep(1023) for i = 1, 1025 do print(s) end" },
   { "resources/read", params = { uri = "cuttle://results/2/run.txt" } },
+  { tool = "judge", script = half, reference = doubled, seed = 1 },
+  { tool = "judge", script = half, reference = "x = = 1" },
+  { tool = "judge", script = half, reference = "return {}" },
 }
 
 -- {====== A race ======
@@ -112,6 +126,16 @@ for i = 1, 17 do
       text_of(answers[i]))
   end
 end
+
+-- {====== Judged candidates ======
+
+local judged = answers[23]
+tap.ok(not judged.isError and judged.structuredContent.verdict == "wrong",
+  "a wrong candidate is judged", text_of(judged))
+tap.ok(text_of(answers[24]):find("reference.lua:1: unexpected symbol", 1, true),
+  "a reference that does not load", text_of(answers[24]))
+tap.ok(answers[25].isError and text_of(answers[25]):find("judge: ", 1, true),
+  "a reference without inputs", text_of(answers[25]))
 
 -- {====== Budgets, arguments, emission ======
 
