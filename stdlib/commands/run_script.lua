@@ -46,8 +46,13 @@ end
 
 local stopped_by -- the number of a signal
 
+local set_metatable <const>, of_strings <const> = debug.setmetatable, getmetatable ""
+
+-- The report calls methods of strings, so they get back the metatable that the script may have
+-- changed.
 local function note(signal, ...)
   stopped_by = signal
+  set_metatable("", of_strings)
   return ...
 end
 
