@@ -56,6 +56,7 @@ local rows <const> = {
     "$LUA scripts/run_docs.lua --cuttle=$PROGRAM --built=$BUILD/docs *.md docs/*.md "
     .. "$BUILD/docs/docs/reference.md" },
   { "test", name = "compile", "scripts/compile_kernels.sh $FILING" },
+  { "test", name = "scripts/check_reports.sh", "{} $STATES" },
   { "test", name = "fingerprints",
     "CUTTLE_DEVICE=cpu $PROGRAM --sm=90a scripts/fingerprints.lua tests/golden/fingerprints.txt" },
   { "test", name = "dot_loops_80", "CUTTLE_DEVICE=cpu $PROGRAM --sm=80 scripts/dot_loops.lua" },
@@ -142,6 +143,8 @@ local only_whole <const> = {
     "tests/lua/program/copy_host.lua", "tests/lua/program/export_examples.lua",
     "tests/lua/program/installed_headers.lua", "tests/lua/program/installed_hosts.lua",
     "tests/lua/program/packages.lua", "tests/lua/program/run_docs_hosts.lua" } },
+  { "all of tests/check and tests/fails, of which tests/lua/program/report_schema.lua takes a part",
+    { "scripts/check_reports.sh" } },
   { "variants of emission, each compiled by NVRTC", { "tests/lua/program/emission_compiles.lua" } },
 }
 

@@ -1,5 +1,6 @@
 -- check_report.lua: what `cuttle check` writes and prints of a run, and its exit code.
 --   M.deliver(result, options, fail)   the exit code; see run() of command_check.lua for the result
+--   M.plain(result)   the report as tables for JSON; its error has no id yet
 local baseline = require "cuttle.findings_baseline"
 local check = require "cuttle.check"
 local json = require "cuttle.json"
@@ -88,13 +89,10 @@ end
 local function plain_error(result)
   if not (result.failed and result.why) then return nil end
   local file = result.why:match "^([^\n:]+):%d+: "
-  local fault = script_error.of(result.why, text_of(file))
-  script_error.add_id(fault, require("cuttle.mcp_pages").open())
-  return fault
+  return script_error.of(result.why, text_of(file))
 end
 
--- The report as tables for JSON.
-local function plain(result)
+function M.plain(result)
   local findings = result.findings
   return { findings = plain_findings(findings), launches = result.launches,
            error = plain_error(result), failed = result.failed, limit = result.limit,
@@ -103,11 +101,19 @@ local function plain(result)
            needless = plain_needless(findings.needless) }
 end
 
+local function encoded(result)
+  local report = M.plain(result)
+  if report.error then
+    script_error.add_id(report.error, require("cuttle.mcp_pages").open())
+  end
+  return json.encode(report) .. "\n"
+end
+
 -- The modules that seldom are wanted are loaded only then.
 local writers <const> = {
   { "sarif", function(report) return require("cuttle.findings_sarif").encode(report) end },
   { "junit", function(report) return require("cuttle.findings_junit").encode(report) end },
-  { "json", function(_, result) return json.encode(plain(result)) .. "\n" end },
+  { "json", function(_, result) return encoded(result) end },
   { "write_baseline", function(report) return baseline.encode(report.findings) end },
 }
 
@@ -150,7 +156,7 @@ function M.deliver(result, options, fail)
   local code = exit_code(result, #new)
   write_files(result, options, code, fail)
   if options.json == true then
-    io.stdout:write(json.encode(plain(result)), "\n")
+    io.stdout:write(encoded(result))
   else
     print_text(result, new, n_stale)
   end
