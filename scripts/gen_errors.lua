@@ -2,7 +2,8 @@
 --   lua scripts/gen_errors.lua            adds what is missing to docs/errors.md, the table
 --   lua scripts/gen_errors.lua --check    prints what is not in it; the exit code is 1 if any is
 -- A message is a format of a call whose name says that it fails: ct_fail(..., "format"),
--- diag_error, fail, refuse and the like, in C and in Lua. A new format gets the next number.
+-- diag_error, fail, refuse and the like, in C and in Lua; or a sentence with a remedy that a table
+-- or a helper has, of which "..." stands before the format. A new format gets the next number.
 -- A format that is gone keeps its row, because its id is never given again: whoever rewords a
 -- message changes its row by hand, so that the id stays.
 local TABLE <const> = "docs/errors.md"
@@ -61,7 +62,9 @@ end
 
 -- {====== Formats ======
 
-local raisers <const> = { "fail", "refuse", "error", "wrong", "raise", "blame" }
+local raisers <const> = { "fail", "refuse", "error", "wrong", "raise", "blame", "check_mode",
+  "check_rest" }
+local tellers <const> = { lua_pushfstring = true, note_add = true } -- also of parts of messages
 
 local function is_raiser(name)
   for _, part in ipairs(raisers) do
@@ -108,17 +111,62 @@ local function add_call(list, at, is_c, add)
   end
 end
 
+-- Texts that stand outside such calls, in tables and helpers, and are messages or their ends: in
+-- these folders those of at least so many words, if they have a remedy or a table of remedies has
+-- them.
+local told <const> = {
+  { "^interp/front/front_refuse%.c$", words = 3, mark = "" },
+  { "^interp/", words = 5, mark = "; " }, { "^runtime/ir/", words = 5, mark = "; " },
+}
+
+local MIN_SENTENCE <const> = 5 -- words
+local PART <const> = "..." -- before a format of which messages may be only a part
+
+local function n_words(format)
+  local _, n = format:gsub("%%[-+ #0-9.l]*%a", " "):gsub("%a+", "")
+  return n
+end
+
+local function add_told(row, list, add)
+  local at = 1
+  while list[at] do
+    if list[at][1] == "text" then
+      local format
+      format, at = joined(list, at, true)
+      local is_one = n_words(format) >= row.words and format:find("." .. row.mark)
+      if is_one and format:find " " and not format:find "warning: " then add(PART .. format) end
+    else
+      at = at + 1
+    end
+  end
+end
+
+local function add_all_told(path, list, add)
+  for _, row in ipairs(told) do
+    if path:find(row[1]) then return add_told(row, list, add) end
+  end
+end
+
+local function adding_sentences(add)
+  return function(format)
+    if n_words(format) >= MIN_SENTENCE then add(PART .. format) end
+  end
+end
+
 local function add_file(path, add)
   local file <close> = assert(io.open(path, "rb"))
   local is_c = not path:find "%.lua$"
   local list = tokens_of(file:read "a", is_c)
   for i, token in ipairs(list) do
     local after = list[i + 1]
-    if token[1] == "name" and is_raiser(token[2]) and after and after[2] == "("
-      and after[1] == "mark" then
+    local is_call = token[1] == "name" and after and after[1] == "mark" and after[2] == "("
+    if is_call and is_raiser(token[2]) then
       add_call(list, i + 1, is_c, add)
+    elseif is_call and tellers[token[2]] then
+      add_call(list, i + 1, is_c, adding_sentences(add))
     end
   end
+  add_all_told(path, list, add)
 end
 
 local function all_formats()
@@ -165,11 +213,17 @@ local function read_page()
 end
 
 local function missing_formats(known)
-  local list = {}
+  local list, parts = {}, {}
+  local function add(format)
+    if not known[format] then list[#list + 1], known[format] = format, true end
+  end
   for _, formats in ipairs { of_lua, all_formats() } do
     for _, format in ipairs(formats) do
-      if not known[format] then list[#list + 1], known[format] = format, true end
+      if format:sub(1, #PART) == PART then parts[#parts + 1] = format else add(format) end
     end
+  end
+  for _, format in ipairs(parts) do
+    if not known[format:sub(#PART + 1)] then add(format) end
   end
   return list
 end

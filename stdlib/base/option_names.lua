@@ -32,8 +32,12 @@ function M.check_key(op, key, known, what)
   if holds(known, key) then return end
   local list = as_list(known)
   local nearest = near.nearest(tostring(key), list)
+  if nearest then
+    errors.fail(op, "%s '%s' is unknown; did you mean %s?", what or "option", tostring(key),
+      nearest)
+  end
   errors.fail(op, "%s '%s' is unknown; %s", what or "option", tostring(key),
-    nearest and "did you mean " .. nearest .. "?" or "expected " .. any_of(list))
+    "expected " .. any_of(list))
 end
 
 --- The options, {} for none: a table with no other keys than those of `known`. `example` is such a

@@ -53,16 +53,19 @@ end
 
 local rows
 
--- {id =, literal =, key =, pattern =}, the most literal first.
+-- {id =, literal =, key =, pattern =, n =, is_part =, may_follow =}, the most literal first.
 local function read_rows(page)
   if rows then return rows end
   rows = {}
   for id, format in page:gmatch "%f[^\n](CE%-%d+) ([^\n]+)" do
-    local pieces, kinds = pieces_of((format:gsub("\\n", "\n")))
+    local part = format:match "^%.%.%.(.*)"
+    local pieces, kinds = pieces_of(((part or format):gsub("\\n", "\n")))
     local _, literal = table.concat(pieces):gsub("%a", "")
     if literal >= MIN_LITERAL then
-      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(pieces),
-                          pattern = pattern_of(pieces, kinds), n = #kinds }
+      local _, first = pieces[1]:gsub("%a", "")
+      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(pieces), n = #kinds,
+                          pattern = pattern_of(pieces, kinds), is_part = part ~= nil,
+                          may_follow = part ~= nil or first >= MIN_LITERAL }
     end
   end
   table.sort(rows, function(a, b)
@@ -76,17 +79,33 @@ end
 local function captures_of(message, pattern)
   local found = table.pack(message:match("^" .. pattern))
   if found[1] == nil then found = table.pack(message:match(": " .. pattern)) end
-  if found[1] == nil then return nil end
   return found
 end
 
-function M.identify(message, page)
+-- What it captures of a message that first says what it is about, as in "x (4,2) is closed".
+local function captures_of_part(message, pattern)
+  local found = table.pack(message:match("^" .. pattern))
+  if found[1] == nil then found = table.pack(message:match(" " .. pattern)) end
+  return found
+end
+
+local function find_row(message, page, captures, is_wanted)
   for _, row in ipairs(read_rows(page)) do
-    if message:find(row.key, 1, true) then
-      local found = captures_of(message, row.pattern)
-      if found then return row.id, row.n > 0 and table.move(found, 1, found.n, 1, {}) or {} end
+    if is_wanted(row) and message:find(row.key, 1, true) then
+      local found = captures(message, row.pattern)
+      if found[1] ~= nil then return row, found end
     end
   end
+end
+
+-- Whole formats come first, so that a part never takes the id of a message that has one.
+function M.identify(message, page)
+  local row, found = find_row(message, page, captures_of, function(r) return not r.is_part end)
+  if not row then
+    row, found = find_row(message, page, captures_of_part, function(r) return r.may_follow end)
+  end
+  if not row then return nil end
+  return row.id, row.n > 0 and table.move(found, 1, found.n, 1, {}) or {}
 end
 
 function M.add_id(fault, pages)
