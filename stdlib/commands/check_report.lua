@@ -1,5 +1,6 @@
 -- check_report.lua: what `cuttle check` writes and prints of a run, and its exit code.
 --   M.deliver(result, options, fail)   the exit code; see run() of command_check.lua for the result
+--   M.plain_findings(findings)   findings as tables for JSON, once kinds.locate has located them
 --   M.plain(result)   the report as tables for JSON; its error has no id yet
 local baseline = require "cuttle.findings_baseline"
 local check = require "cuttle.check"
@@ -70,7 +71,7 @@ local function text_of(path)
 end
 
 -- The findings, without what only a drawing needs, with what their kind says.
-local function plain_findings(findings)
+function M.plain_findings(findings)
   local list, source_of = {}, {}
   for i, finding in ipairs(findings) do
     local plain, row, path = {}, kinds.of[finding.kind], finding.file
@@ -94,7 +95,7 @@ end
 
 function M.plain(result)
   local findings = result.findings
-  return { findings = plain_findings(findings), launches = result.launches,
+  return { findings = M.plain_findings(findings), launches = result.launches,
            error = plain_error(result), failed = result.failed, limit = result.limit,
            is_partial = findings.is_partial,
            registers_unknown = findings.registers_unknown, explored = findings.explored,

@@ -56,6 +56,13 @@ local options_of = {
 
 -- {====== Results ======
 
+-- The findings of the gates, as check reports them.
+local function judged(result, options)
+  local findings = gates().judge(options.gates, result)
+  require("cuttle.findings").locate(findings, options.script)
+  return require("cuttle.check_report").plain_findings(findings)
+end
+
 -- The lines of the gates; 1 if one was not kept.
 local function print_gates(result, options)
   local out = options.json == true and io.stderr or io.stdout
@@ -65,7 +72,7 @@ local function print_gates(result, options)
 end
 
 local function deliver(result, options)
-  if options.gates then result.gates = gates().judge(options.gates, result) end
+  if options.gates then result.gates = judged(result, options) end
   if options.html then result:html(options.html) end
   if options.json then script_command.write(fail, options.json, result:json() .. "\n") end
   if not options.json and not options.html then io.stdout:write(tostring(result), "\n") end

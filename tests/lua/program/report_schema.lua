@@ -51,6 +51,38 @@ end
 add("strings", "check", output_of(([[echo 'debug.setmetatable("", nil) error "x.lua:1: no"' | '%s' \
   check --json - 2>/dev/null]]):format(cuttle)))
 
+-- {====== Other commands ======
+
+add_command("profile", "profile --json --gate='conflicts<=2, spills=0' examples/sgemm_1.lua")
+add_command("profile", "profile --json --sass examples/sgemm_sm80.lua 128 128 128")
+add_command("profile", "profile --json examples/wgmma_tma_sm90.lua 256 128 128")
+add_command("bench", "bench --json examples/saxpy.lua")
+add_command("bench_matmul", "bench matmul --json 32 NT")
+add_command("bench_mesh", "bench mesh --json --ranks=2 rows all_gather 16 1K")
+
+local scratch = dofile "tests/support/folder.lua"
+scratch.write("reference.lua", [[
+return { name = "copy", sizes = { N = { 1, 64 } }, inputs = { { "x", f32, "N" } },
+         outputs = { { "y", f32, "N" } },
+         reference = function(x, y) for i = 0, size(x) - 1 do y[i] = x[i] end end }
+]])
+scratch.write("candidate.lua", [[
+local k = kernel("copied", function(x, y)
+  if threadIdx.x < size(x) then y[threadIdx.x] = x[threadIdx.x] end
+end)
+return function(x, y) k{grid = 1, block = 64}(x, y) end
+]])
+scratch.write("outside.lua", [[
+local k = kernel("copied", function(x, y) y[threadIdx.x] = x[threadIdx.x] end)
+return function(x, y) k{grid = 1, block = 65}(x, y) end
+]])
+scratch.write("broken.lua", "return nil")
+for _, name in ipairs { "candidate", "outside", "broken" } do
+  add_command("judge", ("judge --json --seed=1 --reference='%s/reference.lua' '%s/%s.lua'"):format(
+    scratch.path, scratch.path, name))
+end
+scratch.remove()
+
 -- {====== All ======
 
 local out = validated(table.concat(lines))
