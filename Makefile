@@ -492,7 +492,7 @@ FILING_PROGRAM = $(if $(TARGET_IS_MAC),$(PROGRAM),$(IR_FILE_BIN))
 # The pages as readers of a release get them: with the reference, and with the pictures that their examples
 # draw. The repository keeps the one that README.md shows, and those that were measured on a GPU.
 DOCS = $(BUILD)/docs
-KEPT_PICTURES := $(wildcard docs/pictures/*.svg)
+KEPT_FILES := $(wildcard docs/pictures/*.svg docs/*.json)
 DRAWN_PAGES = $(shell grep -l '^!\[' docs/*.md)
 PAGES := $(wildcard *.md docs/*.md)
 OTHER_PAGES := examples/README.md $(wildcard tests/*/README.md)
@@ -634,10 +634,10 @@ ledger: $(PROGRAM) $(FILING_PROGRAM)
 
 # All pages with all pictures, so that links lead somewhere from the first on.
 check_docs = $(RUN_DOCS) $(1) > $(DOCS)/tap || { grep -A 9 '^not ok' $(DOCS)/tap; exit 1; }
-$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES) scripts/gen_docs.lua scripts/gen_findings.lua \
+$(REFERENCE): $(PROGRAM) $(PAGES) $(OTHER_PAGES) $(KEPT_FILES) scripts/gen_docs.lua scripts/gen_findings.lua \
 		$(wildcard tests/check/*.lua tests/check/right/*.lua)
 	$(call say,DOCS,$(DOCS))
-	$(Q)for f in $(PAGES) $(OTHER_PAGES) $(KEPT_PICTURES); do \
+	$(Q)for f in $(PAGES) $(OTHER_PAGES) $(KEPT_FILES); do \
 		mkdir -p $(DOCS)/$$(dirname $$f) && cp $$f $(DOCS)/$$f; done
 	$(Q)$(PROGRAM) scripts/gen_docs.lua $@
 	$(Q)$(PROGRAM) scripts/gen_findings.lua $(DOCS)/docs/findings.md
@@ -806,7 +806,7 @@ install-docs:
 	$(COMMAND_TEXTS) fish > "$(DESTDIR)$(FISH_COMPLETIONS)/cuttle.fish"
 	install -m 644 LICENSE *.md "$(DESTDIR)$(DOCDIR)"
 	install -m 644 $$(ls $(DOCS)/docs/*.md | grep -v findings.md) "$(DESTDIR)$(DOCDIR)/docs"
-	install -m 644 docs/report.schema.json "$(DESTDIR)$(DOCDIR)/docs"
+	install -m 644 $(DOCS)/docs/report.schema.json "$(DESTDIR)$(DOCDIR)/docs"
 	install -m 644 $(addprefix $(DOCS)/docs/pictures/,division.svg timeline_*.svg tutorial_*.svg) \
 		"$(DESTDIR)$(DOCDIR)/docs/pictures"
 	install -m 644 $(wildcard examples/*.*) "$(DESTDIR)$(DOCDIR)/examples"
