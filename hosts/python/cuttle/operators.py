@@ -52,7 +52,7 @@ def _options(**values: Any) -> Dict[str, Any]:
 
 
 def _bits(x: Any) -> int:
-    itemsize = getattr(x.dtype, "itemsize", None)
+    itemsize = getattr(getattr(x, "dtype", None), "itemsize", None)
     return 8 * itemsize if itemsize is not None else 0
 
 

@@ -757,7 +757,7 @@ def check_tutorial(page):
     for _ in range(7):
         page.press("Enter")
     check("Next goes on", [text(page, "#step-count"), text(page, "#script-name")],
-          ["Step 8 of 10", "matmul.lua"])
+          ["Step 8 of 11", "matmul.lua"])
     check("nothing of the page's marks is left in it", [
         mark for mark in ("**", "](", "```", "&lt;") if mark in text(page, "#prose")], [])
     link = link_with(page, page.value("playground.state()"))
