@@ -77,7 +77,11 @@ static void obey_server(const CuttleState *s) {
   const rlim_t most = (rlim_t)s->options.memory_limit + LIBRARY_BYTES;
   const struct rlimit data = {most, most};
   (void)setrlimit(RLIMIT_CORE, &none);
+#ifdef __SANITIZE_ADDRESS__
+  (void)data; /* the sanitizer's own memory is larger than any limit */
+#else
   (void)setrlimit(RLIMIT_DATA, &data);
+#endif
 #ifdef __linux__
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
