@@ -46,7 +46,14 @@ function value(depth)
   return object(depth)
 end
 
+-- Of the right form, with arguments that may be of any.
+local function call()
+  return ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":%s}}')
+    :format(any(tools.list).name, object(1))
+end
+
 local function message()
+  if math.random(10) == 1 then return call() end
   local parts = { '"jsonrpc":"2.0"', ('"id":%s'):format(math.random(4) > 1
     and tostring(math.random(1 << 20)) or any(odd)), ('"method":"%s"'):format(any(methods)),
     ('"params":%s'):format(math.random(5) > 1 and object(0) or any(odd)) }
