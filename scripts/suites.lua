@@ -128,10 +128,12 @@ local left_out <const> = {
   { "asan", "it runs long, on paths of C that other tests of its folder take", {
     "tests/lua/attention/backward.lua", "tests/lua/attention/backward_turns.lua",
     "tests/lua/attention/bits.lua", "tests/lua/attention/decode.lua",
+    "tests/lua/attention/backward_packed.lua",
     "tests/lua/attention/scores.lua", "tests/lua/attention/table.lua",
     "tests/lua/attention/values.lua", "tests/lua/program/attention_faults.lua",
     "tests/lua/program/attention_gpu.lua", "tests/lua/program/judge_cheats.lua",
-    "tests/lua/program/judge_tasks.lua", "tests/lua/selections/sample.lua",
+    "tests/lua/program/judge_tasks.lua", "tests/lua/rows/same_bits.lua",
+    "tests/lua/selections/sample.lua",
     "tests/lua/hopper/dot_wgmma.lua", "tests/lua/matmul/bits.lua", "tests/lua/matmul/check.lua",
     "tests/lua/matmul/few_rows.lua", "tests/lua/matmul/hopper.lua", "tests/lua/matmul/mma.lua",
     "tests/lua/matmul/nested.lua", "tests/lua/matmul/rows_f32.lua", "tests/lua/matmul/table.lua",
