@@ -11,7 +11,7 @@ local keys_of, map = record.keys_of, record.map
 
 -- {====== Operations ======
 
-local functions = {
+local functions <const> = {
   add = function(a, b) return a + b end,
   mul = function(a, b) return a * b end,
   min = function(a, b) return min(a, b) end,
@@ -37,6 +37,9 @@ end
 
 --- For dot_rows.lua.
 M.operation = operation
+
+--- Operations by name, for scans of whole tensors.
+M.functions = functions
 
 -- What comes before the first element of an exclusive scan, in the type of the values.
 local function first_value(v, op, options, name)

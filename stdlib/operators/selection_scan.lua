@@ -2,6 +2,7 @@
 -- a tile, of which each thread has a run of neighbours; selection_look_back.lua finds what comes
 -- before the tile. Segments make a value a pair of the sum and whether a segment begins in it.
 local call = require "cuttle.selection_call"
+local collective = require "cuttle.collective"
 local look_back = require "cuttle.selection_look_back"
 local reducer = require "cuttle.row_reduce"
 local segments = require "cuttle.selection_segments"
@@ -154,20 +155,10 @@ end
 
 -- {====== Calls ======
 
-local functions <const> = {
-  add = function(a, b) return a + b end,
-  mul = function(a, b) return a * b end,
-  min = function(a, b) return min(a, b) end,
-  max = function(a, b) return max(a, b) end,
-  ["and"] = function(a, b) return a & b end,
-  ["or"] = function(a, b) return a | b end,
-  xor = function(a, b) return a ~ b end,
-}
-
 --- The function of an operation's name, or the function itself.
 function M.function_of(name, how)
   if type(how) == "function" then return how end
-  if functions[how] then return functions[how] end
+  if collective.functions[how] then return collective.functions[how] end
   call.fail(name, "operation %s; expected 'add', 'mul', 'min', 'max', 'and', 'or', 'xor' or an "
     .. "associative function of two values",
     type(how) == "string" and "'" .. how .. "'" or "of type " .. tostring(type(how)))

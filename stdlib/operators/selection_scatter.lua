@@ -104,19 +104,13 @@ local function check_rows(op, y, by, x)
   end
 end
 
-local function bits_for(n)
-  local bits = 1
-  while 1 << bits < n do bits = bits + 1 end
-  return bits
-end
-
 -- The steps that add in the order of the rows of x.
 local function steps_in_order(y, by, x)
   local place = by.n < 1 << 31 and i32 or i64
   local sorted = call.described(call.work(y, by.tensor.dtype, by.n))
   local places, starts = call.work(y, place, by.n), call.work(y, place, by.n)
   local count = call.work(y, place, 1)
-  local steps = radix.steps(by, true, sorted.flat, places, { bits = bits_for(y.n_rows) })
+  local steps = radix.steps(by, true, sorted.flat, places, { below = y.n_rows })
   local more = compacts.run_start_steps(sorted, starts, count)
   table.move(more, 1, #more, #steps + 1, steps)
   steps[#steps + 1] = step(add_runs_kernel, by.n, y.columns,

@@ -190,6 +190,13 @@ end
 
 -- {====== Steps ======
 
+-- How many bits a number below n has.
+local function bits_for(n)
+  local bits = 1
+  while 1 << bits < n do bits = bits + 1 end
+  return bits
+end
+
 local made = {}
 
 local function kernels_of(c)
@@ -210,7 +217,7 @@ local function choices(keys, values_type, o)
   local is_large = keys.n >= MOST_WITH_WORDS
   c.word, c.place = is_large and u64 or u32, is_large and i64 or i32
   local _, bits = numbers.word(keys.tensor.dtype)
-  c.n_passes = cdiv(min(bits, o.bits or bits), BITS)
+  c.n_passes = cdiv(o.below and min(bits, bits_for(o.below)) or bits, BITS)
   return c
 end
 
@@ -229,7 +236,7 @@ end
 
 --- The steps that sort flat keys and their values into out_keys and out_values, flat tensors.
 --- values: a flat tensor, nil for none, or true for the places of the keys (i32 or i64, as
---- out_values has them). o: descending, config, and bits, how many of the keys' low bits count.
+--- out_values has them). o: descending, config, and below, a number that all keys are less than.
 function M.steps(keys, values, out_keys, out_values, o)
   local c = choices(keys, out_values and out_values.dtype, o)
   if keys.n == 0 then return {} end

@@ -40,12 +40,6 @@ local function each(n, k, args)
   return { kernel = k, args = args, launch = { grid = cdiv(n, THREADS), block = THREADS } }
 end
 
-local function bits_for(n)
-  local bits = 1
-  while 1 << bits < n do bits = bits + 1 end
-  return bits
-end
-
 local function append(steps, more)
   table.move(more, 1, #more, #steps + 1, steps)
 end
@@ -62,7 +56,7 @@ local function segment_steps(x, offsets, order, o)
   end
   local n_segments = offsets and offsets.n + 1 or x.n_rows
   append(steps, radix.steps(call.described(ids), first, call.work(x, u32, n), order,
-    { bits = bits_for(n_segments), config = o.config }))
+    { below = n_segments, config = o.config }))
   return steps
 end
 
