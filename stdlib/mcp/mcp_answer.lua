@@ -138,15 +138,6 @@ end
 
 -- {====== One element ======
 
--- "C[5,7]", "C(5,7)", "C[5]": the name and the coordinate.
-local function read_element(text)
-  local name, coordinate = text:match "^%s*([%a_][%w_]*)%s*[%[%(]([%d%s,]*)[%]%)]%s*$"
-  if not name then refuse("%s is not an element of a tensor; write one, as in C[5,7]", text) end
-  local element = {}
-  for n in coordinate:gmatch "%d+" do element[#element + 1] = math.tointeger(tonumber(n)) end
-  return name, element
-end
-
 local function has(list, value)
   for _, other in ipairs(list) do
     if other == value then return true end
@@ -167,7 +158,8 @@ local function last_with(chunk, a, name, ...)
 end
 
 function tools.trace(a)
-  local name, element = read_element(a.element)
+  local name, element = require("cuttle.trace").read_element(a.element)
+  if not name then refuse("%s", element) end
   return with_script(a, function(chunk, ...)
     local found, ok, what = last_with(chunk, a, name, ...)
     if not found then

@@ -416,6 +416,17 @@ local function read_arguments(known, x, wanted, ...)
   return name, crd, offset_of(args[index], name, crd), names, launch, args, options
 end
 
+--- "C[5,7]", "C(5,7)", "C[5]": the name and the coordinate; nil and why if it is no such text.
+function M.read_element(text)
+  local name, coordinate = text:match "^%s*([%a_][%w_]*)%s*[%[%(]([%d%s,]*)[%]%)]%s*$"
+  if not name then
+    return nil, ("%s is not an element of a tensor; write one, as in C[5,7]"):format(text)
+  end
+  local element = {}
+  for n in coordinate:gmatch "%d+" do element[#element + 1] = math.tointeger(tonumber(n)) end
+  return name, element
+end
+
 --- The walks of elements at these offsets of the parameter `name`, as _watch.trail gives them:
 --- {marks =, codes =, tensors =}.
 function M.walks_at(who, names, launch, name, offsets, args)

@@ -67,12 +67,10 @@ local function watch_launches(seen)
   end
 end
 
--- "C[5,7]", "C(5,7)" -> {C = {5, 7}}
+-- "C[5,7]" -> {C = {5, 7}}, "C"
 local function read_element(text)
-  local name, coordinate = text:match "^%s*([%a_][%w_]*)%s*[%[%(]([%d%s,]*)[%]%)]%s*$"
-  if not name then fail("%s is not an element of a tensor; write one, as in C[5,7]", text) end
-  local element = {}
-  for n in coordinate:gmatch "%d+" do element[#element + 1] = math.tointeger(tonumber(n)) end
+  local name, element = require("cuttle.trace").read_element(text)
+  if not name then fail("%s", element) end
   return { [name] = element }, name
 end
 
