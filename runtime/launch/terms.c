@@ -119,9 +119,10 @@ static bool take_modes(CtTerms *g, const CtCallTensor *t, CtSlotValue *slots) {
     add_mode(&r, extent, stride, g->most_last);
   }
   int64_t last = r.least < 0 ? -1 : (int64_t)r.last;
-  g->taken_bytes = (uint64_t)ct_dtype_span(g->dtype, last + 1);
   g->is_taken_dense = t->stride == NULL;
   g->is_taken = tests >= 0 && (r.far >= 0 || r.least < 0) && has_width(g, t, &r, last);
+  /* Only of what is taken is `last` known to be small enough for its bytes to be counted. */
+  g->taken_bytes = g->is_taken ? (uint64_t)ct_dtype_span(g->dtype, last + 1) : 0;
   return g->is_taken;
 }
 
