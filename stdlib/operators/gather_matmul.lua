@@ -8,6 +8,7 @@ local internal = ...
 local arguments = require "cuttle.arguments"
 local devices = require "cuttle.profile_device"
 local hopper = require "cuttle.gemm_hopper"
+local launches = require "cuttle.operator_steps"
 local matmul = require "cuttle.matmul"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -272,7 +273,7 @@ function M.gather_matmul(panels, rank, B, C, options)
   check_panels(panels, rank)
   if #panels == 1 then return matmul.matmul(panels[1], B, C, options) end
   local step = step_of(panels, rank, B, C, options)
-  if step then step.kernel(step.launch)(table.unpack(step.args)) end
+  launches.run{ step }
   return C
 end
 
@@ -304,8 +305,7 @@ function M.prepare(panels, rank, B, C, options)
   check_panels(panels, rank)
   if #panels == 1 then return matmul.prepare(panels[1], B, C, options) end
   local step = step_of(panels, rank, B, C, options)
-  if step == nil then return function() end, "none" end
-  return step.kernel:prepare(step.launch)(table.unpack(step.args)), step.config.name
+  return launches.prepare{ step }, step and step.config.name or "none"
 end
 
 return M

@@ -178,10 +178,8 @@ end
 
 -- {====== The warps that copy ======
 
--- What is compact, as words of vectors in a row.
-local function vectors_of(t)
-  return tile(recast(view(t, layout(size(t))), u32), {WORDS}, {_})
-end
+--- What is compact, as words of vectors in a row.
+function M.vectors_of(t) return tile(recast(view(t, layout(size(t))), u32), {WORDS}, {_}) end
 
 -- The unit's vectors: place(i) says where lane's i-th one is, is_inside(i) whether there is one.
 local function copy_vectors(self, from, to, is_whole, place, is_inside)
@@ -236,8 +234,8 @@ function Gather:move()
     local step, n_units = gridDim.x * N_COPIERS, self.n_units
     local in_panel = size(panels.pieces) * n_units
     for distance in range(1, panels.count) do
-      local from = vectors_of(panels.others[distance])
-      local to = vectors_of(panels.copy(_, _, distance - 1))
+      local from = M.vectors_of(panels.others[distance])
+      local to = M.vectors_of(panels.copy(_, _, distance - 1))
       -- Number `at` of the warp's units in all panels is in this one, from its first on.
       local before = (distance - 1) * in_panel
       local own = blockIdx.x * N_COPIERS + warp

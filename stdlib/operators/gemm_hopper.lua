@@ -335,25 +335,19 @@ local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
   return slot
 end
 
--- The sums of a tile by one group.
-local function multiply(plan, block, state, tCsX, tCsY, sums, fetch)
-  for k in range(block.k_tiles) do
-    local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
-    wgmma_wait(0)
-    release(plan, block, slot)
-    state:advance()
-  end
-end
-
--- The same, but the products of one slot still run while the next begin, and those of the slot that
--- is returned run on.
-local function multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
+-- The sums of a tile by one group. `behind`: the products of one slot still run while the next
+-- begin, and those of the last one run on: its slot is returned, to be released.
+local function multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
   local before = 0
   for k in range(block.k_tiles) do
     local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
-    wgmma_wait(1)
-    if k > 0 then release(plan, block, before) end
-    before = slot
+    wgmma_wait(behind and 1 or 0)
+    if not behind then
+      release(plan, block, slot)
+    else
+      if k > 0 then release(plan, block, before) end
+      before = slot
+    end
     state:advance()
   end
   return before
@@ -378,39 +372,34 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     return is_shared and row * plan.together + group or row
   end
 
+  local behind = plan.groups == 1 or variant.behind or not is_shared
+  local mine, other -- barriers of a ping-pong, whose groups multiply in turn
+
+  local function compute(row, column, part)
+    if mine then mine:sync() end
+    local to = out:of(part)
+    local function fetch() to:fetch(own_row(row), column) end
+    local slot = multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
+    if other then other:arrive() end
+    if behind then
+      wgmma_wait(0)
+      release(plan, block, slot)
+    end
+    if not is_shared then state:advance(block.k_tiles) end
+    if block.panels then block.panels:before_store(group, own == 0) end
+    to:store(sums, own_row(row), column, row, alpha, beta, operands)
+  end
+
   if variant.rows then clear_rest(variant, plan, block, out.together) end
   await_dependencies(variant)
   if is_shared then
-    each_tile(variant, block, 0, 1, function(row, column, part)
-      local to = out:of(part)
-      local function fetch() to:fetch(own_row(row), column) end
-      if plan.groups > 1 and not variant.behind then
-        multiply(plan, block, state, tCsX, tCsY, sums, fetch)
-      else
-        local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
-        wgmma_wait(0)
-        release(plan, block, slot)
-      end
-      if block.panels then block.panels:before_store(group, own == 0) end
-      to:store(sums, own_row(row), column, row, alpha, beta, operands)
-    end)
+    each_tile(variant, block, 0, 1, compute)
   else
-    local mine = named_barrier(ORDER_ID + group, 2 * GROUP)
-    local other = named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
+    mine = named_barrier(ORDER_ID + group, 2 * GROUP)
+    other = named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
     if group == 1 then other:arrive() end
     state:advance(group * block.k_tiles)
-    each_tile(variant, block, group, 2, function(row, column, part)
-      mine:sync()
-      local to = out:of(part)
-      local function fetch() to:fetch(own_row(row), column) end
-      local slot = multiply_behind(plan, block, state, tCsX, tCsY, sums, fetch)
-      other:arrive()
-      wgmma_wait(0)
-      release(plan, block, slot)
-      state:advance(block.k_tiles)
-      if block.panels then block.panels:before_store(group, own == 0) end
-      to:store(sums, own_row(row), column, row, alpha, beta, operands)
-    end)
+    each_tile(variant, block, group, 2, compute)
   end
   if block.panels then
     block.panels:before_store(group, own == 0)
@@ -421,6 +410,21 @@ end
 
 -- {====== The kernel ======
 
+-- The parameters of a kernel, by what it takes before alpha: their names are those of its text.
+local parameters <const> = {
+  none = function(body)
+    return function(A, B, C, alpha, beta, ...) body(A, B, C, alpha, beta, {...}) end
+  end,
+  order = function(body)
+    return function(A, B, C, order, alpha, beta, ...) body(A, B, C, alpha, beta, {...}, order) end
+  end,
+  panels = function(body)
+    return function(A, B, C, order, panels, alpha, beta, ...)
+      body(A, B, C, alpha, beta, {...}, order, panels)
+    end
+  end,
+}
+
 --- See matmul.lua. `ranks`, if there is one, is gemm_gather.lua or gemm_scatter.lua: the rows are
 --- in panels of ranks.
 function M.make(variant, ranks)
@@ -429,7 +433,7 @@ function M.make(variant, ranks)
   local arrivals = plan.together * plan.high
   local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
 
-  local function body(A, B, C, alpha, beta, order, operands, of_ranks)
+  local function body(A, B, C, alpha, beta, operands, order, of_ranks)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
@@ -465,18 +469,9 @@ function M.make(variant, ranks)
     if plan.high > 1 then sync_cluster() end -- others may still arrive here
   end
 
-  if ranks then
-    return kernel(variant.name, function(A, B, C, order, panels, alpha, beta, ...)
-      body(A, B, C, alpha, beta, order, {...}, panels)
-    end, {min_blocks = variant.min_blocks, emission = variant.emission})
-  elseif variant.order == "hilbert" and not variant.grouped then
-    return kernel(variant.name, function(A, B, C, order, alpha, beta, ...)
-      body(A, B, C, alpha, beta, order, {...})
-    end, {min_blocks = variant.min_blocks, emission = variant.emission})
-  end
-  return kernel(variant.name, function(A, B, C, alpha, beta, ...)
-    body(A, B, C, alpha, beta, nil, {...})
-  end, {min_blocks = variant.min_blocks, emission = variant.emission})
+  local takes = ranks and "panels" or variant.order == "hilbert" and not variant.grouped and "order"
+  return kernel(variant.name, parameters[takes or "none"](body),
+    {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
 return M

@@ -97,11 +97,6 @@ end
 
 -- {====== The warps that move ======
 
--- Vectors of one panel in a row of memory, as words.
-local function words_of(t)
-  return tile(recast(view(t, layout(size(t))), u32), {WORDS}, {_})
-end
-
 -- Calls f(at, is_inside) for the warp's vectors of a tile of a panel, n at a time: at(i) is the
 -- number in the panel of the i-th of these.
 local function each_vector(self, row, column, warp, n, f)
@@ -147,8 +142,8 @@ local function send(self, part, column, warp)
   local n, panels = self.variant.vectors, self.panels
   local flags = panels.flags[part.distance + 1]
   local flag = flag_of(self, part, column, warp, part.distance)
-  local from = words_of(panels.partial(_, _, part.panel))
-  local to = words_of(panels.receive[part.distance + 1](_, _, part.distance - 1))
+  local from = gather.vectors_of(panels.partial(_, _, part.panel))
+  local to = gather.vectors_of(panels.receive[part.distance + 1](_, _, part.distance - 1))
   await(flags, flag, 0)
   each_vector(self, part.row, column, warp, n, function(at, is_inside)
     local held = fragment(u32, {WORDS, n})
@@ -175,7 +170,7 @@ local function add_up(self, own, out, at, is_inside)
   clear(held)
   copy(cast(values_of(own), f32), sums)
   for distance in range(1, self.panels.count) do
-    local more = cast(values_of(words_of(received(_, _, distance - 1))), f32)
+    local more = cast(values_of(gather.vectors_of(received(_, _, distance - 1))), f32)
     for i = 0, size(sums) - 1 do sums[i] = sums[i] + more[i] end
   end
   local made = cast(sums, dtype)
@@ -191,7 +186,7 @@ local function finish(self, part, column, warp)
   for distance in range(1, panels.count) do
     await(flags, flag_of(self, part, column, warp, distance), 1)
   end
-  local own = words_of(panels.partial(_, _, part.panel))
+  local own = gather.vectors_of(panels.partial(_, _, part.panel))
   local out = tile(view(panels.out, layout(size(panels.out))), {self.adjacent}, {_})
   each_vector(self, part.row, column, warp, ADDED, function(at, is_inside)
     add_up(self, own, out, at, is_inside)

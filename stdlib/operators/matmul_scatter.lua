@@ -5,6 +5,7 @@
 -- run at the same time.
 local arguments = require "cuttle.arguments"
 local gathering = require "cuttle.gather_matmul"
+local launches = require "cuttle.operator_steps"
 local matmul = require "cuttle.matmul"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -170,7 +171,7 @@ function M.matmul_scatter(A, B, C, rank, spaces, options)
   options = read_options(options)
   if #spaces == 1 then return matmul.matmul(A, B, C) end
   local step = step_of(A, B, C, rank, spaces, options)
-  if step then step.kernel(step.launch)(table.unpack(step.args)) end
+  launches.run{ step }
   return C
 end
 
@@ -179,8 +180,7 @@ function M.prepare(A, B, C, rank, spaces, options)
   options = read_options(options)
   if #spaces == 1 then return matmul.prepare(A, B, C) end
   local step = step_of(A, B, C, rank, spaces, options)
-  if step == nil then return function() end, "none" end
-  return step.kernel:prepare(step.launch)(table.unpack(step.args)), step.config.name
+  return launches.prepare{ step }, step and step.config.name or "none"
 end
 
 return M
