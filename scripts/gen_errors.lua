@@ -116,7 +116,10 @@ end
 -- them.
 local told <const> = {
   { "^interp/front/front_refuse%.c$", words = 3, mark = "" },
+  { "^interp/ops/bind_escape%.c$", words = 5, mark = ", but " },
   { "^interp/", words = 5, mark = "; " }, { "^runtime/ir/", words = 5, mark = "; " },
+  { "^stdlib/language/", words = 5, mark = "; " }, { "^stdlib/mesh/", words = 5, mark = "; " },
+  { "^stdlib/operators/", words = 5, mark = "; " }, { "^stdlib/tune/", words = 5, mark = "; " },
 }
 
 local MIN_SENTENCE <const> = 5 -- words
@@ -127,23 +130,31 @@ local function n_words(format)
   return n
 end
 
-local function add_told(row, list, add)
+-- Texts that explain a derivation or a plan, or are CUDA C.
+local no_messages <const> = { ["derive.lua"] = true, ["row_kernel.lua"] = true }
+
+local function is_told(row, format)
+  return n_words(format) >= row.words and format:find("." .. row.mark) and format:find " "
+    and not format:find "warning: " and not format:find "asm%("
+end
+
+local function add_told(row, list, is_c, add)
   local at = 1
   while list[at] do
     if list[at][1] == "text" then
       local format
-      format, at = joined(list, at, true)
-      local is_one = n_words(format) >= row.words and format:find("." .. row.mark)
-      if is_one and format:find " " and not format:find "warning: " then add(PART .. format) end
+      format, at = joined(list, at, is_c)
+      if is_told(row, format) then add(PART .. format) end
     else
       at = at + 1
     end
   end
 end
 
-local function add_all_told(path, list, add)
+local function add_all_told(path, list, is_c, add)
+  if no_messages[path:match "[^/]+$"] then return end
   for _, row in ipairs(told) do
-    if path:find(row[1]) then return add_told(row, list, add) end
+    if path:find(row[1]) then add_told(row, list, is_c, add) end
   end
 end
 
@@ -166,7 +177,7 @@ local function add_file(path, add)
       add_call(list, i + 1, is_c, adding_sentences(add))
     end
   end
-  add_all_told(path, list, add)
+  add_all_told(path, list, is_c, add)
 end
 
 local function all_formats()

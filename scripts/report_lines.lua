@@ -1,5 +1,6 @@
 -- report_lines.lua: what `cuttle check --json` reports of every script of tests/check and every
--- case of tests/fails, for validate_reports.py: a line "NAME<tab>check<tab>JSON" for each.
+-- case of tests/fails, for validate_reports.py: a line "NAME<tab>check<tab>JSON" for each. Fails if
+-- an error has no id.
 --   build/tests/support/states scripts/report_lines.lua
 -- Scripts run in states of this process, and the ids are added here: a state would read the table
 -- of ids for each script anew.
@@ -54,14 +55,25 @@ local function options_of(text)
   return option and assert(asked[option], option) or ""
 end
 
-local n_reports = 0
+-- Errors without an id, by the name of their case.
+local without <const> = { error_in_kernel = "the script raises it" }
+local n_reports, faults = 0, {}
+
+local function check_id(name, fault)
+  if (fault.id ~= nil) == (without[name:match "[^ ]+$"] ~= nil) then
+    faults[#faults + 1] = ("%s: %s: %s"):format(name, fault.id or "no id", fault.message)
+  end
+end
 
 local function print_report(name, path)
   local out, err, code = run_in_state(RUN:format(path, options_of(read(path))), "report", SECONDS)
   assert(code == 0, ("%s: %s"):format(name, err))
   if out == "" then return end
   local report = assert(json.decode(out))
-  if report.error then script_error.add_id(report.error, pages) end
+  if report.error then
+    script_error.add_id(report.error, pages)
+    check_id(name, report.error)
+  end
   print(("%s\tcheck\t%s"):format(name, json.encode_line(report)))
   n_reports = n_reports + 1
 end
@@ -89,3 +101,4 @@ each("tests/fails/*.cases", function(path)
   end
 end)
 assert(n_reports > 1000, "most scripts have no report")
+assert(#faults == 0, table.concat(faults, "\n"))

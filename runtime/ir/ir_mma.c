@@ -73,8 +73,9 @@ static void check_type(CtTileCx *c, const CtView *v, int i) {
                  letters[i], name, ct_dtypes[given].name, atom->name, per,
                  atom->types[operand_of[i]].name);
   } else {
-    ct_tile_fail(c, "%s (%s) is %s but %s %s %s", letters[i], name, ct_dtypes[given].name,
-                 atom->name, i == 2 ? "adds to" : "multiplies", atom->types[operand_of[i]].name);
+    ct_tile_fail(
+        c, i == 2 ? "%s (%s) is %s but %s adds to %s" : "%s (%s) is %s but %s multiplies %s",
+        letters[i], name, ct_dtypes[given].name, atom->name, atom->types[operand_of[i]].name);
   }
 }
 

@@ -14,6 +14,7 @@ local M = {}
 -- {====== Ids ======
 
 local MIN_LITERAL <const> = 10 -- letters of a format that is recognised by them
+local MANY_LETTERS <const> = 30 -- enough to recognise one that stands inside a message
 
 local CONVERSION <const> = "%%[-+ #0]*[%d*]*%.?[%d*]*[hlzjLq]*([%a%%])"
 local integers <const> = { d = true, i = true, u = true, I = true }
@@ -53,7 +54,16 @@ end
 
 local rows
 
--- {id =, literal =, key =, pattern =, n =, is_part =, may_follow =}, the most literal first.
+-- The pieces without the name of an operation that the first begins with; nil: it does not, or the
+-- rest is too short.
+local function unnamed(pieces, literal)
+  local name, rest = pieces[1]:match "^([%w_.]+): (.*)"
+  if not name or literal - #name < MIN_LITERAL then return nil end
+  return { rest, table.unpack(pieces, 2) }
+end
+
+-- {id =, literal =, key =, pattern =, n =, is_part =, may_follow =, unnamed =}, the most literal
+-- first. `unnamed` is the pattern without an operation's name, since another may raise the message.
 local function read_rows(page)
   if rows then return rows end
   rows = {}
@@ -63,9 +73,12 @@ local function read_rows(page)
     local _, literal = table.concat(pieces):gsub("%a", "")
     if literal >= MIN_LITERAL then
       local _, first = pieces[1]:gsub("%a", "")
-      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(pieces), n = #kinds,
+      local rest = unnamed(pieces, literal)
+      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(rest or pieces), n = #kinds,
                           pattern = pattern_of(pieces, kinds), is_part = part ~= nil,
-                          may_follow = part ~= nil or first >= MIN_LITERAL }
+                          may_follow = part ~= nil or first >= MIN_LITERAL
+                            or first > 0 and literal >= MANY_LETTERS,
+                          unnamed = rest and pattern_of(rest, kinds) }
     end
   end
   table.sort(rows, function(a, b)
@@ -89,23 +102,28 @@ local function captures_of_part(message, pattern)
   return found
 end
 
-local function find_row(message, page, captures, is_wanted)
+local function find_row(message, page, captures, pattern_for)
   for _, row in ipairs(read_rows(page)) do
-    if is_wanted(row) and message:find(row.key, 1, true) then
-      local found = captures(message, row.pattern)
+    local pattern = pattern_for(row)
+    if pattern and message:find(row.key, 1, true) then
+      local found = captures(message, pattern)
       if found[1] ~= nil then return row, found end
     end
   end
 end
 
+local ways <const> = {
+  { captures_of, function(row) return not row.is_part and row.pattern end },
+  { captures_of_part, function(row) return row.may_follow and row.pattern end },
+  { captures_of, function(row) return row.unnamed end },
+}
+
 -- Whole formats come first, so that a part never takes the id of a message that has one.
 function M.identify(message, page)
-  local row, found = find_row(message, page, captures_of, function(r) return not r.is_part end)
-  if not row then
-    row, found = find_row(message, page, captures_of_part, function(r) return r.may_follow end)
+  for _, way in ipairs(ways) do
+    local row, found = find_row(message, page, way[1], way[2])
+    if row then return row.id, row.n > 0 and table.move(found, 1, found.n, 1, {}) or {} end
   end
-  if not row then return nil end
-  return row.id, row.n > 0 and table.move(found, 1, found.n, 1, {}) or {}
 end
 
 function M.add_id(fault, pages)

@@ -57,7 +57,7 @@ function M.check_order(op, what, order, contract)
   local n, why = M.differ(order, contract.order)
   if n == 0 then return end
   what = type(what) == "table" and M.config(what) or what
-  tiles.fail(op, "%s breaks %s: %s", what, M.title(contract.bits), why)
+  tiles.fail(op, "%s breaks the contract %s: %s", what, M.title(contract.bits), why)
 end
 
 return M

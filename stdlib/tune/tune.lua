@@ -313,7 +313,9 @@ end
 
 local function run_of(self, candidate)
   local run, why = judging.make(candidate, self.f)
-  if not run then fail("%s: %s: %s", self.name, candidate.text, why) end
+  if not run then
+    fail("%s: the configuration %s does not run: %s", self.name, candidate.text, why)
+  end
   return run
 end
 

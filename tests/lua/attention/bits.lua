@@ -94,9 +94,9 @@ end
 why({bits = "mma 64x64", lazy = true}, Q)
 -- expect: attention: lazy = true breaks bits = "mma 64x64": a row is scaled anew when another row of its warp needs it, so its bits depend on its neighbours; leave out `lazy`
 why({bits = "mma 64x64", config = "mma 128x48"}, Q)
--- expect: attention: configuration 'mma 128x48' breaks bits = "mma 64x64": at the level 'scores' it has mma of k = 16 over a depth of 64, and the contract mma of k = 16 over a depth of 32
+-- expect: attention: configuration 'mma 128x48' breaks the contract bits = "mma 64x64": at the level 'scores' it has mma of k = 16 over a depth of 64, and the contract mma of k = 16 over a depth of 32
 why({bits = "mma 128x64", config = "mma 128x32"}, Q)
--- expect: attention: configuration 'mma 128x32' breaks bits = "mma 128x64": at the level 'blocks' it has 32 keys each, the last block first, and the contract 64 keys each, the last block first
+-- expect: attention: configuration 'mma 128x32' breaks the contract bits = "mma 128x64": at the level 'blocks' it has 32 keys each, the last block first, and the contract 64 keys each, the last block first
 why({bits = true}, Q)
 -- expect: attention: bits is of type boolean; expected "batch_invariant", a configuration or its name
 why({config = {}}, Q)

@@ -15,6 +15,7 @@ end
 -- {====== The table ======
 
 local page = read "docs/errors.md"
+local first_lines = page:gsub("%f[^\n](CE%-%d+ [^\n]-)\\n[^\n]*", "%1")
 -- New messages get their ids when somebody runs `lua scripts/gen_errors.lua`, at the latest before a
 -- release; until then they have none.
 local seen, fault = {}, nil
@@ -33,19 +34,27 @@ local golden <const> = {
   { "CE-1933", "rawlen of a tensor; size(t) is the number of elements of a tensor" },
 }
 for _, row in ipairs(golden) do
-  tap.is(script_error.identify(row[2], page), row[1], row[1] .. " is the id of " .. row[2])
+  tap.is(script_error.identify(row[2], first_lines), row[1], row[1] .. " is the id of " .. row[2])
 end
 
-local SHARE <const> = 0.96 -- docs/errors.md says which the others are
-local n, n_known = 0, 0
+-- What tests/fails expects is the first line of a message, of which "..." stands for a part;
+-- scripts/check_reports.sh takes whole messages.
+local without <const> = {
+  ["at most 8 rows"] = "the script raises it",
+  ["the function of m:run yields; only collectives wait"] = "the name before it is not expected",
+}
+local n, unknown = 0, {}
 for path in output_of "ls tests/fails/*.cases":gmatch "[^\n]+" do
   for message in read(path):gmatch "%-%- expect error: ([^\n]*)" do
     n = n + 1
-    n_known = n_known + (script_error.identify(message, page) and 1 or 0)
+    if (script_error.identify(message, first_lines) ~= nil) == (without[message] ~= nil)
+      and not message:find("...", 1, true) then
+      unknown[#unknown + 1] = message
+    end
   end
 end
-tap.ok(n > 1000 and n_known >= SHARE * n, "most messages of tests/fails have an id",
-  ("%d of %d"):format(n_known, n))
+tap.ok(n > 1000 and #unknown == 0, "all messages of tests/fails have an id",
+  table.concat(unknown, "\n"))
 
 -- {====== Parts ======
 
@@ -62,6 +71,6 @@ local edit = script_error.finding_edit({ line = 2, message = "race: put sync_thr
 tap.is(("%d:%d %q"):format(edit.line, edit.column, edit.text), '2:1 "  sync_threads()\\\n"',
   "an edit that mends a race")
 local _, values = script_error.identify("k: block (2048,1,1) has 2048 threads; expected 1 to 1024, "
-  .. "at most 64 in z", page)
+  .. "at most 64 in z", first_lines)
 tap.is(table.concat(values, "|"), "k|2048|1|1|2048|1024|64", "values")
 tap.done()
