@@ -21,6 +21,16 @@ function M.check_tensor(op, x, name, modes, itself)
   end
 end
 
+--- The results that the option `out` gives, a tensor or a list of n, as a list; nil if it is nil.
+function M.results(op, out, n)
+  if tiles.type_name(out) == "tensor" then out = { out } end
+  if out == nil or type(out) == "table" and #out == n then return out end
+  if type(out) ~= "table" then
+    tiles.fail(op, "out is of type %s; expected a tensor, or a list of them", tiles.type_name(out))
+  end
+  tiles.fail(op, "out has %d tensors; the function returns %d values", #out, n)
+end
+
 -- A tuple as a table of its entries.
 local function entries(tuple) return type(tuple) == "table" and tuple or { tuple } end
 

@@ -6,6 +6,7 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local op <const> = "group_norm"
+local known_options <const> = { "out", "stream" }
 
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
@@ -122,37 +123,52 @@ end
 
 local function new(p, dtype, ...) return on_device.new(p.device, dtype, row_major { ... }) end
 
+-- The options of a call: its three results, if they are given, and its stream.
+local function read_options(options)
+  options = arguments.options(op, options or {}, known_options, "{stream = s}")
+  return arguments.results(op, options.out, 3) or {}, options.stream
+end
+
 local function like(x, p)
   local extents = {}
   for i = 1, rank(x) do extents[i] = size(x, i - 1) end
   return on_device.new(p.device, x.dtype, row_major(extents))
 end
 
+-- A result of x's shape: the given one, or a new one.
+local function result_like(given, x, p, name)
+  if given then check_like(given, x, name) end
+  return given or like(x, p)
+end
+
 --- group_norm(x, groups, weight, bias, epsilon) -> y, and the mean and 1 / standard deviation of
 --- each group, (images, groups, 1). x is (images, channels, ...), weight and bias are (channels).
-function M.group_norm(x, groups, weight, bias, epsilon)
+function M.group_norm(x, groups, weight, bias, epsilon, options)
   local p = read(x, groups)
   check_channels(weight, p, "weight")
   check_channels(bias, p, "bias")
-  local y, mean = like(x, p), new(p, f32, p.images, groups, 1)
-  local scale = new(p, f32, p.images, groups, 1)
+  local out, stream = read_options(options)
+  local y, mean = result_like(out[1], x, p, "out[1]"), out[2] or new(p, f32, p.images, groups, 1)
+  local scale = out[3] or new(p, f32, p.images, groups, 1)
   forward_for(p.pixels)(as_groups(x, p), weight, bias, groups, p.channels, epsilon,
-    { out = { as_groups(y, p), mean, scale } })
+    { out = { as_groups(y, p), mean, scale }, stream = stream })
   return y, mean, scale
 end
 
 --- group_norm_backward(dy, x, groups, weight, mean, scale) -> dx, dweight, dbias
-function M.group_norm_backward(dy, x, groups, weight, mean, scale)
+function M.group_norm_backward(dy, x, groups, weight, mean, scale, options)
   local p = read(x, groups)
   check_like(dy, x, "dy")
   check_channels(weight, p, "weight")
-  local dx = like(x, p)
+  local out, stream = read_options(options)
+  local dx = result_like(out[1], x, p, "out[1]")
   backward_for(p.pixels)(as_groups(dy, p), as_groups(x, p), weight, mean, scale, groups,
-    p.channels, { out = as_groups(dx, p) })
+    p.channels, { out = as_groups(dx, p), stream = stream })
   local dw, db = of_image(as_channels(dy, p), as_channels(x, p), spread(mean, p),
-    spread(scale, p))
+    spread(scale, p), { stream = stream })
   local all = layout({ p.images, groups * p.channels }, { groups * p.channels, 1 })
-  return dx, over_images(view(dw, all), view(db, all))
+  return dx, over_images(view(dw, all), view(db, all),
+    { out = out[2] and { out[2], out[3] }, stream = stream })
 end
 
 return M

@@ -53,15 +53,16 @@ M.cross_entropy_part_backward = row_kernel("cross_entropy_part_backward",
 local LOGITS <const> = 1 << 26 -- elements in memory at once, if rows are few enough
 local LEAST_CHUNK <const> = 1024 -- columns, below which products are slow
 
-local known_options <const> = { "chunk", "columns", "first", "ignored", "smoothing", "z" }
+local known_options <const> = { "chunk", "columns", "first", "ignored", "out", "smoothing", "z" }
 
 local function check_matrix(t, name)
   arguments.check_tensor(op, t, name, "of 2 modes", "it launches kernels itself")
   if rank(t) ~= 2 then fail("%s is %s; expected 2 modes", name, shape(t)) end
 end
 
--- The problem of a call: sizes, the chunks' columns, and the numbers of the loss.
-local function read(x, weight, target, options)
+-- The problem of a call: sizes, the chunks' columns, the numbers of the loss, and the given ones of
+-- its n results.
+local function read(x, weight, target, options, n_results)
   check_matrix(x, "x")
   check_matrix(weight, "weight")
   check_matrix(target, "target")
@@ -79,10 +80,24 @@ local function read(x, weight, target, options)
   return { n = n, k = k, columns = columns, chunk = math.min(chunk, columns), x = x,
     weight = weight, target = target, device = x.device, first = options.first or 0,
     all_columns = options.columns or columns, smoothing = options.smoothing or 0.0,
-    z = options.z or 0.0, ignored = options.ignored or -100 }
+    z = options.z or 0.0, ignored = options.ignored or -100,
+    out = arguments.results(op, options.out, n_results) }
 end
 
 local function new(p, dtype, ...) return on_device.new(p.device, dtype, row_major { ... }) end
+
+-- Result i: the given one, checked, or a new one.
+local function result(p, out, i, dtype, rows, columns)
+  local given = out and out[i]
+  if given == nil then return new(p, dtype, rows, columns) end
+  local name = ("out[%d]"):format(i)
+  check_matrix(given, name)
+  if given.dtype ~= dtype or size(given, 0) ~= rows or size(given, 1) ~= columns then
+    fail("%s is %s of shape %s; expected %s of shape (%d,%d)", name, given.dtype, shape(given),
+      dtype, rows, columns)
+  end
+  return given
+end
 
 -- Rows [first, first + n) of a matrix.
 local function rows_from(t, first, n)
@@ -112,10 +127,10 @@ local function each_chunk(p, body)
   end
 end
 
-local function parts_of(p)
-  local n_parts = cdiv(p.columns, p.chunk)
-  local lse, picked, total = new(p, f32, p.n, n_parts), new(p, f32, p.n, n_parts),
-    new(p, f32, p.n, n_parts)
+local function parts_of(p, out)
+  local n_parts, made = cdiv(p.columns, p.chunk), {}
+  for i = 1, 3 do made[i] = result(p, out, i, f32, p.n, n_parts) end
+  local lse, picked, total = table.unpack(made)
   each_chunk(p, function(i, first, _, logits)
     M.cross_entropy_part(logits, p.target, p.first + first,
       { out = { column(lse, i), column(picked, i), column(total, i) } })
@@ -124,19 +139,20 @@ local function parts_of(p)
 end
 
 --- linear_cross_entropy_parts(x, weight, target, options) -> what cross_entropy_merge takes of this
---- rank's part of the vocabulary, (rows, chunks) each. Options: chunk, first.
+--- rank's part of the vocabulary, (rows, chunks) each. Options: chunk, first, out.
 function M.linear_cross_entropy_parts(x, weight, target, options)
-  return parts_of(read(x, weight, target, options))
+  local p = read(x, weight, target, options, 3)
+  return parts_of(p, p.out)
 end
 
 --- linear_cross_entropy(x, weight, target, options) -> the loss and the lse of each row, (rows, 1),
 --- of the logits x weight': x is (rows, K), weight (columns, K), target (rows, 1). Options:
---- smoothing, z, ignored (-100), and chunk, how many columns of logits are in memory at once.
+--- smoothing, z, ignored (-100), out, and chunk, how many columns of logits are in memory at once.
 function M.linear_cross_entropy(x, weight, target, options)
-  local p = read(x, weight, target, options)
+  local p = read(x, weight, target, options, 2)
   local lse, picked, total = parts_of(p)
   return M.cross_entropy_merge(lse, picked, total, target, p.all_columns, p.smoothing, p.z,
-    p.ignored)
+    p.ignored, { out = p.out })
 end
 
 local narrowed = row_kernel("narrowed", function(_, x) return x end)
@@ -145,9 +161,10 @@ local narrowed = row_kernel("narrowed", function(_, x) return x end)
 --- types of x and weight. dloss is (rows, 1) or a number; the options are the forward pass's. Of a
 --- part of the vocabulary, `first` and `columns` say which: dx is then the part's, to be added up.
 function M.linear_cross_entropy_backward(dloss, x, weight, target, lse, options)
-  local p = read(x, weight, target, options)
-  local sum = new(p, f32, p.n, p.k)
-  local dweight = new(p, weight.dtype, p.columns, p.k)
+  local p = read(x, weight, target, options, 2)
+  local dx, dweight = result(p, p.out, 1, x.dtype, p.n, p.k),
+    result(p, p.out, 2, weight.dtype, p.columns, p.k)
+  local sum = x.dtype == f32 and dx or new(p, f32, p.n, p.k)
   local memory = new(p, x.dtype, p.n, p.chunk)
   each_chunk(p, function(i, first, part, logits)
     local d = left(memory, size(logits, 1))
@@ -156,8 +173,8 @@ function M.linear_cross_entropy_backward(dloss, x, weight, target, lse, options)
     matmul(transposed(d), transposed(x), rows_from(dweight, first, size(d, 1)))
     matmul(d, transposed(part), sum, { beta = i > 0 and 1.0 or 0.0 })
   end)
-  if x.dtype == f32 then return sum, dweight end
-  return narrowed(sum, { out = new(p, x.dtype, p.n, p.k) }), dweight
+  if sum ~= dx then narrowed(sum, { out = dx }) end
+  return dx, dweight
 end
 
 return M

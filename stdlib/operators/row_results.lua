@@ -94,15 +94,6 @@ local function check_places(self, kinds, results, inputs, extents)
   end
 end
 
-local function given_results(self, kinds, out)
-  if tiles.type_name(out) == "tensor" then out = { out } end
-  if out == nil or type(out) == "table" and #out == #kinds then return out end
-  if type(out) ~= "table" then
-    fail(self.name, "out is of type %s; expected a tensor, or a list of them", tiles.type_name(out))
-  end
-  fail(self.name, "out has %d tensors; the function returns %d values", #out, #kinds)
-end
-
 -- Result i as it would be made, without its memory.
 local function not_made(dtype, shape)
   local strides, n = {}, 1
@@ -122,7 +113,7 @@ end
 -- The results, given or made; with `makes_none` those that are not given stay without memory.
 function M.read(self, call, makes_none)
   local kinds, inputs, extents = call.kinds, call.inputs, call.extents
-  local out = given_results(self, kinds, call.options.out)
+  local out = arguments.results(self.name, call.options.out, #kinds)
   local results = {}
   for i, kind in ipairs(kinds) do
     local shape = shape_of(i, kinds, extents)

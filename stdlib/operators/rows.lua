@@ -28,6 +28,15 @@ M.add_rms_norm = row_kernel("add_rms_norm", function(row, x, residual, weight, e
   return sum * scale * weight, sum, row:once(scale)
 end)
 
+--- add_rms_norm_backward(dy, dsum, sum, weight, scale) -> the gradient of x and of residual, which
+--- is the same, and dweight; dsum is the gradient of the sum, for what else reads it
+M.add_rms_norm_backward = row_kernel("add_rms_norm_backward",
+  function(row, dy, dsum, sum, weight, scale)
+    row:expect_once "scale"
+    local normal, g = sum * scale, dy * weight
+    return (g - normal * row:mean(g * normal)) * scale + dsum, row:column_sum(dy * normal)
+  end)
+
 --- layer_norm(x, weight, bias, epsilon) -> y, the mean and 1 / standard deviation of each row
 M.layer_norm = row_kernel("layer_norm", function(row, x, weight, bias, epsilon)
   local mean = row:mean(x)

@@ -113,6 +113,6 @@ local rows = require "cuttle.rows"
 print(first_line(help, "rows.softmax"), first_line(help, rows.softmax))
 -- expect: rows.softmax = row_kernel softmax(x)	rows.softmax = row_kernel softmax(x)
 print(first_line(help, "cuttle.rows.group_norm"))
--- expect: rows.group_norm(x, groups, weight, bias, epsilon)
+-- expect: rows.group_norm(x, groups, weight, bias, epsilon, options)
 print(has("layer_norm_backward", help, "rows"), (pcall(help, "rows.nothing")))
 -- expect: true	false

@@ -83,6 +83,21 @@ do -- images of four modes, and those that lie apart
 end
 -- expect: (2,4,3,5)	true
 
+do -- results that are given
+  local x, w, b = randn(f32, row_major{2, 4, 3}), randn(f32, 4), randn(f32, 4)
+  local y, mean, scale = rows.group_norm(x, 2, w, b, EPSILON)
+  local out = { zeros(f32, row_major{2, 4, 3}), zeros(f32, row_major{2, 2, 1}),
+    zeros(f32, row_major{2, 2, 1}) }
+  rows.group_norm(x, 2, w, b, EPSILON, {out = out})
+  print(allclose(out[1], y), allclose(out[2], mean), allclose(out[3], scale))
+  local dx, dw, db = rows.group_norm_backward(y, x, 2, w, mean, scale)
+  local given = { zeros(f32, row_major{2, 4, 3}), zeros(f32, 4), zeros(f32, 4) }
+  rows.group_norm_backward(y, x, 2, w, mean, scale, {out = given})
+  print(allclose(given[1], dx), allclose(given[2], dw), allclose(given[3], db))
+end
+-- expect: true	true	true
+-- expect: true	true	true
+
 local function refused(...)
   print((select(2, pcall(rows.group_norm, ...)):gsub("^[^ ]+:%d+: ", "")))
 end
@@ -96,3 +111,7 @@ refused(x, 3, zeros(f32, 5), w, EPSILON)
 print((select(2, pcall(rows.group_norm_backward, zeros(f32, row_major{2, 6, 5}), x, 3, w, w, w))
   :gsub("^[^ ]+:%d+: ", "")))
 -- expect: group_norm: dy is (2,6,5):(30,5,1); expected x's shape (2,6,4), and each image without gaps
+refused(x, 3, w, w, EPSILON, {out = x})
+-- expect: group_norm: out has 1 tensors; the function returns 3 values
+refused(x, 3, w, w, EPSILON, {into = x})
+-- expect: group_norm: option 'into' is unknown; expected out or stream

@@ -127,6 +127,20 @@ end
 -- expect: true	true
 -- expect: true	true
 
+do -- results that are given
+  local x, w = randn(f32, row_major{N, K}), randn(f32, row_major{V, K})
+  local loss, lse = rows.linear_cross_entropy(x, w, target)
+  local out = { zeros(f32, row_major{N, 1}), zeros(f32, row_major{N, 1}) }
+  local same = rows.linear_cross_entropy(x, w, target, {out = out})
+  print(same == out[1], allclose(out[1], loss), allclose(out[2], lse))
+  local dx, dw = rows.linear_cross_entropy_backward(1.0, x, w, target, lse)
+  local given = { zeros(f32, row_major{N, K}), zeros(f32, row_major{V, K}) }
+  rows.linear_cross_entropy_backward(1.0, x, w, target, lse, {out = given})
+  print(allclose(given[1], dx), allclose(given[2], dw))
+end
+-- expect: true	true	true
+-- expect: true	true
+
 -- {====== What is refused ======
 
 local function refused(...)
@@ -145,3 +159,9 @@ refused(x, 3, target)
 -- expect: linear_cross_entropy: weight is of type number; a tensor of 2 modes was expected
 refused(x, w, target, {chunks = 3})
 -- expect: linear_cross_entropy: option 'chunks' is unknown; did you mean 'chunk'?
+refused(x, w, target, {out = {zeros(f32, row_major{N, 1})}})
+-- expect: linear_cross_entropy: out has 1 tensors; the function returns 2 values
+local lse = zeros(f32, row_major{N, 1})
+print((select(2, pcall(rows.linear_cross_entropy_backward, 1.0, x, w, target, lse,
+  {out = {x, zeros(f32, row_major{V, 4})}})):gsub("^[^ ]+:%d+: ", "")))
+-- expect: linear_cross_entropy: out[2] is f32 of shape (23,4); expected f32 of shape (23,5)

@@ -193,6 +193,12 @@ do
   local plain = rows.rms_norm(sum, w, EPSILON)
   print(sum[{1, 5}] == reference.cast(full(f32, 1, x[{1, 5}] + residual[{1, 5}]), bf16)[0],
     (allclose(y, plain, {rtol = 2e-2, atol = 1e-2})))
+  local dy, dsum, _, scales = data(f32, R, 256), data(f32, R, 256), rows.rms_norm(sum, w, EPSILON)
+  local dx, dweight = rows.rms_norm_backward(dy, sum, w, scales)
+  local both, its_weight = rows.add_rms_norm_backward(dy, dsum, sum, w, scales)
+  local plus = zeros(f32, row_major{R, 256})
+  for i = 0, R * 256 - 1 do plus[i] = dx[i] + dsum[i] end
+  print(allclose(both, plus, {atol = 1e-5}), allclose(its_weight, dweight))
   local q, scale = rows.quantize(x)
   local most, worst = 0, 0
   for i = 0, 255 do
@@ -201,6 +207,7 @@ do
   end
   print(q.dtype, most, worst < 1 / 16)
 end
+-- expect: true	true
 -- expect: true	true
 -- expect: f8e4m3	448.0	true
 
