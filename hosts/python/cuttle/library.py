@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable, List, Tuple
 
 from .default import state
@@ -31,6 +32,7 @@ def _result(like: Any, made: Any) -> Any:
 
 def operators_of(module: str) -> Tuple[Callable[[], List[str]], Callable[[str], Callable[..., Any]]]:
     """__dir__ and __getattr__ of the Python module that has the operators of the language's module cuttle.MODULE."""
+    @functools.lru_cache(maxsize=None)
     def names() -> List[str]:
         return _call("_library_names", module)[0].split()
 

@@ -147,20 +147,21 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
                        scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
                        deterministic: bool = False, window: Any = None, softcap: Optional[float] = None,
                        alibi: Any = None, bias: Any = None, documents: Any = None, sinks: Any = None,
-                       dropout: Optional[float] = None, seed: Optional[int] = None, config: Optional[str] = None) -> Tuple[Any, Any, Any]:
+                       dropout: Optional[float] = None, seed: Optional[int] = None, config: Optional[str] = None,
+                       out: Optional[Sequence[Any]] = None) -> Tuple[Any, Any, Any]:
     """The gradients (dq, dk, dv) of attention(q, k, v, lse=True) -> (o, lse); `do` is that of o.
 
     `causal`, `scale`, packed sequences, masks and scores must be the same as in that call. `deterministic`: all
-    calls give the same bits.
+    calls give the same bits. `out`: the three tensors to fill.
     """
-    made = [_empty(t, t.shape) for t in (q, k, v)]
+    made = [_empty(t, t.shape) for t in (q, k, v)] if out is None else list(out)
     call("attention_backward", do, q, k, v, o, lse,
          options=_options(out=made, causal=causal or None, scale=scale, config=config,
                           deterministic=deterministic or None, cu_seqlens_q=starts(cu_seqlens_q),
                           cu_seqlens_k=starts(cu_seqlens_k),
                           **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias, documents=documents,
                                               sinks=sinks, dropout=dropout, seed=seed)))
-    return tuple(_finished(q, t, None) for t in made)
+    return tuple(_finished(q, t, t if out is not None else None) for t in made)
 
 
 def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, out: Any = None, *,

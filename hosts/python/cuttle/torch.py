@@ -1,7 +1,8 @@
-"""Kernels as operators of PyTorch, which torch.compile and autograd know; and attention as one.
+"""Kernels as operators of PyTorch, which torch.compile and autograd know; attention and operators of rows as such.
 
     saxpy = cuttle.torch.register(k, "mylib::saxpy", launch, mutates=["y"])
     out = cuttle.torch.attention(q, k, v, causal=True)
+    loss = cuttle.torch.cross_entropy(logits, target)
 
 `launch` has the kernel's parameters, with annotations, and says grid and block.
 """
@@ -10,9 +11,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
-from . import operators
+from .torch_attention import attention
+from .torch_rows import (add_rms_norm, cross_entropy, dropout, geglu, group_norm, layer_norm, linear_cross_entropy,
+                         log_softmax, rms_norm, rotary_halves, rotary_pairs, softmax, swiglu)
+
+__all__ = ["add_rms_norm", "attention", "cross_entropy", "dropout", "geglu", "group_norm", "layer_norm",
+           "linear_cross_entropy", "log_softmax", "register", "rms_norm", "rotary_halves", "rotary_pairs", "schema",
+           "softmax", "swiglu"]
 
 _TYPES = {"float": "float", "int": "int", "bool": "bool", "Tensor": "Tensor", "": "Tensor"}
 _OPTIONAL = re.compile(r"(typing\.)?Optional\[([\w.]+\.)?Tensor\]|([\w.]+\.)?Tensor \| None")
@@ -92,71 +99,3 @@ def register(kernel: Any, name: str, launch: Callable[..., Any], *, mutates: Seq
     if backward is not None:
         op.register_autograd(backward, setup_context=setup_context)
     return op
-
-
-def _save(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Any, ...]) -> None:
-    q, k, v, *ctx.options = inputs
-    ctx.save_for_backward(q, k, v, *output)
-
-
-def _gradients(ctx: Any, grad: Any, _grad_lse: Any) -> Tuple[Any, ...]:
-    import torch
-
-    made = torch.ops.cuttle.attention_backward(grad, *ctx.saved_tensors, *ctx.options)
-    return (*made, *(None for _ in ctx.options))
-
-
-def _define_attention() -> Any:
-    """The operators cuttle::attention and cuttle::attention_backward; the first one is returned."""
-    import torch
-
-    tail = "bool causal, float? scale, int[]? cu_seqlens_q, int[]? cu_seqlens_k, int[]? window, float? softcap, " \
-           "bool deterministic"
-
-    def define(name: str, run: Callable[..., Any], fake: Callable[..., Any], signature: str) -> Any:
-        op = torch.library.custom_op(name, run, mutates_args=(), schema=signature)
-        op.register_fake(fake)
-        return op
-
-    def shared(causal: bool, scale: Optional[float], of_q: Any, of_k: Any, window: Any,
-               softcap: Optional[float]) -> Dict[str, Any]:
-        return {"causal": causal, "scale": scale, "cu_seqlens_q": of_q, "cu_seqlens_k": of_k, "window": window,
-                "softcap": softcap}
-
-    def forward(q: Any, k: Any, v: Any, *options: Any) -> Any:
-        return operators.attention(q, k, v, lse=True, **shared(*options[:-1]))
-
-    def backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *options: Any) -> Any:
-        return operators.attention_backward(do.contiguous(), q, k, v, o, lse, deterministic=options[-1],
-                                            **shared(*options[:-1]))
-
-    op = define("cuttle::attention", forward,
-                lambda q, k, v, *_: (q.new_empty(q.shape[:-1] + v.shape[-1:]),
-                                     q.new_empty(q.shape[:-1], dtype=torch.float32)),
-                f"(Tensor q, Tensor k, Tensor v, {tail}) -> (Tensor, Tensor)")
-    op.register_autograd(_gradients, setup_context=_save)
-    define("cuttle::attention_backward", backward,
-           lambda do, q, k, v, *_: tuple(t.new_empty(t.shape) for t in (q, k, v)),
-           f"(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, {tail}) -> (Tensor, Tensor, Tensor)")
-    return op
-
-
-_attention: Any = None
-
-
-def attention(q: Any, k: Any, v: Any, *, causal: bool = False, scale: Optional[float] = None,
-              cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, window: Any = None,
-              softcap: Optional[float] = None, deterministic: bool = False) -> Any:
-    """Softmax attention with gradients, in place of torch.nn.functional.scaled_dot_product_attention.
-
-    q is (B, H, S, D), k and v are (B, Hk, Sk, D), where Hk divides H; v may have another depth. With `causal`, query i sees the keys up to
-    i + Sk - S. `scale` is 1/sqrt(D) by default. `cu_seqlens_q` and `cu_seqlens_k`, lists of integers, say where
-    packed sequences begin, the number of tokens last; q is then (H, T, D). `window`: how many keys are seen before
-    and behind a query's place, -1 for all. `softcap`: a score s becomes softcap tanh(s / softcap). `deterministic`:
-    gradients have the same bits in all runs.
-    """
-    global _attention
-    if _attention is None:
-        _attention = _define_attention()
-    return _attention(q, k, v, causal, scale, operators.starts(cu_seqlens_q), operators.starts(cu_seqlens_k),
-                      None if window is None else list(window), softcap, deterministic)[0]

@@ -12,6 +12,13 @@ except ImportError:
 import cuttle
 from tap import done, fails, ok, same
 
+def test_compiled_first():
+    """Nothing has called the operator before torch.compile does."""
+    q = torch.randn(1, 2, 9, 8)
+    compiled = torch.compile(lambda q: cuttle.torch.attention(q, q, q) * 2, fullgraph=True, backend="aot_eager")
+    ok(torch.allclose(compiled(q), 2 * cuttle.torch.attention(q, q, q)), "compiled before any other call")
+
+
 module = cuttle.loads("""
 kernel("saxpy", function(a, x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
@@ -54,6 +61,22 @@ def test_attention():
         for x, y, name in zip(got, torch.autograd.grad((want * weight).sum(), (q, k, v)), "qkv"):
             ok(torch.allclose(x, y, atol=1e-4), f"its gradient of {name}, causal {causal}")
         ok(torch.autograd.grad(cuttle.torch.attention(q, k, v).sum(), v)[0].shape == v.shape, "of a sum")
+    slopes, ids = torch.rand(4), torch.tensor([0, 0, 0, 0, 1, 1, 1, 1, 1], dtype=torch.int32)
+    out = cuttle.torch.attention(q, k, v, alibi=slopes, documents=ids)
+    places = torch.arange(9)
+    s = q @ k.repeat_interleave(2, 1).transpose(2, 3) / 8 ** 0.5
+    s = s - slopes[:, None, None] * (places[:, None] - places).abs()
+    p = s.masked_fill(ids[:, None] != ids, -torch.inf).softmax(-1)
+    want = p @ v.repeat_interleave(2, 1)
+    ok(torch.allclose(out, want, atol=1e-5), "ALiBi and documents")
+    for x, y in zip(*(torch.autograd.grad(t.sin().sum(), (q, k, v), retain_graph=True) for t in (out, want))):
+        ok(torch.allclose(x, y, atol=1e-4), "their gradients")
+    v = torch.eye(9).repeat(2, 4, 1, 1).requires_grad_()
+    kept = cuttle.torch.attention(q, q, v, dropout=0.25, seed=3)
+    weight = torch.randn_like(kept)
+    ok(torch.allclose(torch.autograd.grad((kept * weight).sum(), v)[0], kept.transpose(2, 3) @ weight, atol=1e-4),
+       "dropout's gradient drops the same")
+    v = torch.randn(2, 2, 9, 8, requires_grad=True)
     out = cuttle.torch.attention(q, k, v, window=(2, 1), softcap=0.5)
     s = 0.5 * torch.tanh(q @ k.repeat_interleave(2, 1).transpose(2, 3) / 8 ** 0.5 / 0.5)
     ahead = torch.arange(9)[None, :] - torch.arange(9)[:, None]
@@ -214,6 +237,7 @@ def test_autograd():
     same(t.tolist(), [-2.0] * 4, "resolved")
 
 
+test_compiled_first()
 test_dtypes()
 test_attention()
 test_masks_and_scores()

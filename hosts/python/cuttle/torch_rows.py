@@ -1,0 +1,246 @@
+"""Operators of rows with gradients, for PyTorch: norms, losses, gates, rotary embedding, dropout.
+
+    y = cuttle.torch.rms_norm(x, weight)
+    loss = cuttle.torch.cross_entropy(logits, target)
+
+Each is an operator of the language's module cuttle.rows, and its gradient another; torch.compile takes both into its
+graphs. Rows are the last dimension.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+
+from . import rows
+from .torch_define import define
+
+
+class _Operator(NamedTuple):
+    """An operator of cuttle.rows and its gradient, NAME_backward(gradients of results, *keeps) -> *gives."""
+
+    arguments: str                           # as torch.library writes them
+    outputs: Callable[..., Tuple[Any, ...]]  # (*arguments) -> the results, empty
+    results: str                             # their names
+    keeps: str                               # the arguments and results that the gradient needs, in its order
+    gives: Tuple[Tuple[str, str], ...]       # arguments, and what has the shape and type of their gradient
+    n_gradients: int = 1                     # so many results, the first ones, have gradients: d0, d1
+    options: Tuple[str, ...] = ()            # arguments that the language takes by name
+
+
+def _like(x: Any) -> Any:
+    return x.new_empty(x.shape)
+
+
+def _once(x: Any) -> Any:
+    """What each row has once."""
+    import torch
+
+    return x.new_empty((*x.shape[:-1], 1), dtype=torch.float32)
+
+
+def _of_groups(x: Any, groups: Any) -> Any:
+    import torch
+
+    return x.new_empty((x.shape[0], groups, 1), dtype=torch.float32)
+
+
+_GATE = _Operator("Tensor gate, Tensor up", lambda gate, up: (_like(gate),), "y", "gate up",
+                  (("gate", "gate"), ("up", "up")))
+_ROTARY = _Operator("Tensor x, Tensor cos, Tensor sin, Tensor position", lambda x, *_: (_like(x),), "y",
+                    "cos sin position", (("x", "d0"),))
+_SOFTMAX = _Operator("Tensor x", lambda x: (_like(x),), "y", "y", (("x", "y"),))
+_WEIGHT = (("x", "x"), ("weight", "weight"))
+
+_OPERATORS = {
+    "rms_norm": _Operator(
+        "Tensor x, Tensor weight, float epsilon", lambda x, *_: (_like(x), _once(x)), "y scale", "x weight scale",
+        _WEIGHT),
+    "add_rms_norm": _Operator(
+        "Tensor x, Tensor residual, Tensor weight, float epsilon", lambda x, *_: (_like(x), _like(x), _once(x)),
+        "y sum scale", "sum weight scale", (("x residual", "sum"), ("weight", "weight")), n_gradients=2),
+    "layer_norm": _Operator(
+        "Tensor x, Tensor weight, Tensor bias, float epsilon", lambda x, *_: (_like(x), _once(x), _once(x)),
+        "y mean scale", "x weight mean scale", (*_WEIGHT, ("bias", "weight"))),
+    "group_norm": _Operator(
+        "Tensor x, SymInt groups, Tensor weight, Tensor bias, float epsilon",
+        lambda x, groups, *_: (_like(x), _of_groups(x, groups), _of_groups(x, groups)), "y mean scale",
+        "x groups weight mean scale", (*_WEIGHT, ("bias", "weight"))),
+    "softmax": _SOFTMAX,
+    "log_softmax": _SOFTMAX,
+    "cross_entropy": _Operator(
+        "Tensor x, Tensor target, SymInt ignored", lambda x, *_: (_once(x), _once(x)), "loss lse",
+        "x target lse ignored", (("x", "x"),)),
+    "smooth_cross_entropy": _Operator(
+        "Tensor x, Tensor target, float smoothing, SymInt ignored", lambda x, *_: (_once(x), _once(x)), "loss lse",
+        "x target lse smoothing ignored", (("x", "x"),)),
+    "linear_cross_entropy": _Operator(
+        "Tensor x, Tensor weight, Tensor target, float smoothing, float z, SymInt ignored, SymInt? chunk",
+        lambda x, *_: (_once(x), _once(x)), "loss lse", "x weight target lse smoothing z ignored chunk", _WEIGHT,
+        options=("smoothing", "z", "ignored", "chunk")),
+    "swiglu": _GATE,
+    "geglu": _GATE,
+    "rotary_halves": _ROTARY,
+    "rotary_pairs": _ROTARY,
+    "dropout": _Operator("Tensor x, float p, SymInt seed", lambda x, *_: (_like(x),), "y", "p seed", (("x", "d0"),)),
+}
+
+
+def _types(arguments: str) -> Dict[str, str]:
+    """The type of each argument, in order."""
+    return {name: kind for kind, name in (item.split() for item in arguments.split(", "))}
+
+
+def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...]) -> Callable[..., None]:
+    """run(made, *args) of an operator of the language: see torch_define.define."""
+    function = getattr(rows, name)
+
+    def run(made: Tuple[Any, ...], *args: Any) -> None:
+        by_name = {n: x for n, x in zip(names, args) if n in options and x is not None}
+        function(*(x for n, x in zip(names, args) if n not in options), out=list(made), **by_name)
+
+    return run
+
+
+def _define_gradient(name: str, o: _Operator, types: Dict[str, str]) -> Any:
+    """The operator cuttle::NAME_backward: the gradients d0, d1, and what is kept."""
+    names = (*(f"d{i}" for i in range(o.n_gradients)), *o.keeps.split())
+    arguments = ", ".join(f"{types.get(n, 'Tensor')} {n}" for n in names)
+
+    def outputs(*args: Any) -> Tuple[Any, ...]:
+        given = dict(zip(names, args))
+        return tuple(_like(given[like]) for _, like in o.gives)
+
+    return define(f"{name}_backward", arguments, outputs, len(o.gives), _run(f"{name}_backward", names, o.options))
+
+
+def _define(name: str, o: _Operator) -> Any:
+    """The operator cuttle::NAME, with its gradient."""
+    types, results = _types(o.arguments), o.results.split()
+    op = define(name, o.arguments, o.outputs, len(results), _run(name, tuple(types), o.options))
+    gradient, keeps = _define_gradient(name, o, types), o.keeps.split()
+    are_tensors = [types.get(n, "Tensor") == "Tensor" for n in keeps]
+
+    def save(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+        known = dict(zip(types, inputs)) | dict(zip(results, output if len(results) > 1 else (output,)))
+        ctx.save_for_backward(*(known[n] for n, is_tensor in zip(keeps, are_tensors) if is_tensor))
+        ctx.set_materialize_grads(False)
+        ctx.numbers = [known[n] for n, is_tensor in zip(keeps, are_tensors) if not is_tensor]
+
+    def backward(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
+        tensors, numbers = iter(ctx.saved_tensors), iter(ctx.numbers)
+        kept = [next(tensors if is_tensor else numbers) for is_tensor in are_tensors]
+        # Of two results that are used, the gradient of one may be missing: that of a sum, kept[0].
+        made = gradient(*(kept[0].new_zeros(kept[0].shape) if d is None else d.contiguous()
+                          for d in grads[:o.n_gradients]), *kept)
+        of = {n: x for (names, _), x in zip(o.gives, made if len(o.gives) > 1 else (made,)) for n in names.split()}
+        return tuple(of.get(n) for n in types)
+
+    op.register_autograd(backward, setup_context=save)
+    return op
+
+
+_ops = {name: _define(name, o) for name, o in _OPERATORS.items()}
+
+
+def rms_norm(x: Any, weight: Any, eps: float = 1e-6) -> Any:
+    """x / rms(x) * weight; x is (..., N), weight (N,)."""
+    return _ops["rms_norm"](x, weight, eps)[0]
+
+
+def add_rms_norm(x: Any, residual: Any, weight: Any, eps: float = 1e-6) -> Tuple[Any, Any]:
+    """(rms_norm of the sum, the sum x + residual); x and residual are (..., N), weight (N,)."""
+    _expect_same("add_rms_norm", x=x, residual=residual)
+    return _ops["add_rms_norm"](x, residual, weight, eps)[:2]
+
+
+def layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
+    """(x - mean) / standard deviation * weight + bias; x is (..., N), weight and bias are (N,)."""
+    return _ops["layer_norm"](x, weight, bias, eps)[0]
+
+
+def group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
+    """The norm of each group of channels; x is (N, C, ...), weight and bias are (C,), and `groups` divides C."""
+    return _ops["group_norm"](x.contiguous(), groups, weight, bias, eps)[0]
+
+
+def softmax(x: Any) -> Any:
+    """exp(x) / sum of exp(x), over the last dimension."""
+    return _ops["softmax"](x)
+
+
+def log_softmax(x: Any) -> Any:
+    """x - log of the sum of exp(x), over the last dimension."""
+    return _ops["log_softmax"](x)
+
+
+def cross_entropy(x: Any, target: Any, *, ignore_index: int = -100, label_smoothing: float = 0.0,
+                  reduction: str = "mean") -> Any:
+    """The loss of logits x (..., N) and targets (...), integers, as torch.nn.functional.cross_entropy has it.
+
+    Rows whose target is `ignore_index` count nothing. `reduction`: "mean", "sum" or "none".
+    """
+    column = target.unsqueeze(-1)
+    if label_smoothing == 0.0:
+        loss = _ops["cross_entropy"](x, column, ignore_index)[0]
+    else:
+        loss = _ops["smooth_cross_entropy"](x, column, label_smoothing, ignore_index)[0]
+    return _reduced("cross_entropy", loss.squeeze(-1), target, ignore_index, reduction)
+
+
+def linear_cross_entropy(x: Any, weight: Any, target: Any, *, ignore_index: int = -100, label_smoothing: float = 0.0,
+                         z_loss: float = 0.0, chunk: Optional[int] = None, reduction: str = "mean") -> Any:
+    """cross_entropy(x @ weight.T, target), without all logits in memory; x is (..., K), weight (N, K), target (...).
+
+    `z_loss` adds that factor times the square of the logarithm of the sum of exp. `chunk`: how many columns of logits
+    are in memory at once.
+    """
+    flat, rows_of = x.reshape(-1, x.shape[-1]), target.reshape(-1)
+    loss = _ops["linear_cross_entropy"](flat, weight, rows_of.unsqueeze(-1), label_smoothing, z_loss, ignore_index,
+                                        chunk)[0]
+    return _reduced("linear_cross_entropy", loss.squeeze(-1).reshape(target.shape), target, ignore_index, reduction)
+
+
+def swiglu(gate: Any, up: Any) -> Any:
+    """gate * sigmoid(gate) * up, of tensors of the same shape."""
+    _expect_same("swiglu", gate=gate, up=up)
+    return _ops["swiglu"](gate, up)
+
+
+def geglu(gate: Any, up: Any) -> Any:
+    """gelu(gate) * up with the exact GELU, of tensors of the same shape."""
+    _expect_same("geglu", gate=gate, up=up)
+    return _ops["geglu"](gate, up)
+
+
+def rotary_halves(x: Any, cos: Any, sin: Any, position: Any) -> Any:
+    """Rotary embedding: column i of x (..., D) turns with column i + n, n the columns of cos and sin (positions, n).
+
+    `position` (..., 1), integers, is that of each row; it is broadcast. cos and sin have no gradient.
+    """
+    return _ops["rotary_halves"](x, cos, sin, position)
+
+
+def rotary_pairs(x: Any, cos: Any, sin: Any, position: Any) -> Any:
+    """The same where columns 2 i and 2 i + 1 turn."""
+    return _ops["rotary_pairs"](x, cos, sin, position)
+
+
+def dropout(x: Any, p: float, seed: int) -> Any:
+    """x with a share p of its elements 0, and the others divided by 1 - p. The same seed drops the same elements."""
+    return _ops["dropout"](x, p, seed)
+
+
+def _expect_same(name: str, **tensors: Any) -> None:
+    (a, x), (b, y) = tensors.items()
+    if x.shape != y.shape:
+        raise ValueError(f"{name}: {a} has shape {tuple(x.shape)} and {b} {tuple(y.shape)}; the same was expected")
+
+
+def _reduced(name: str, loss: Any, target: Any, ignored: int, reduction: str) -> Any:
+    if reduction == "none":
+        return loss
+    if reduction == "sum":
+        return loss.sum()
+    if reduction != "mean":
+        raise ValueError(f"{name}: reduction is {reduction!r}; 'mean', 'sum' or 'none' was expected")
+    return loss.sum() / (target != ignored).sum()

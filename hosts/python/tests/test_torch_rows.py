@@ -1,0 +1,142 @@
+"""cuttle.torch's operators of rows and their gradients beside PyTorch's own, eager and compiled."""
+
+try:
+    import torch
+    from torch.nn import functional
+except ImportError:
+    from tap import skip_all
+
+    skip_all("no PyTorch here")
+
+import cuttle
+from tap import done, fails, ok
+
+rows = cuttle.torch
+torch.manual_seed(0)
+
+
+def data(*shape, dtype=torch.float32):
+    return torch.randn(*shape, dtype=dtype).requires_grad_()
+
+
+def results(f, xs):
+    """What f returns, and the gradients of a weighted sum of it."""
+    y = f(*xs)
+    y = y if isinstance(y, tuple) else (y,)
+    weights = (torch.linspace(-1, 1, t.numel(), dtype=t.dtype).reshape(t.shape) for t in y)
+    loss = sum((t * w).sum() for t, w in zip(y, weights))
+    return y + torch.autograd.grad(loss, [x for x in xs if x.requires_grad])
+
+
+def close(xs, ys, atol):
+    return all(x.dtype == y.dtype and torch.allclose(x.float(), y.float(), atol=atol) for x, y in zip(xs, ys))
+
+
+def beside(name, f, like, *xs, atol=1e-4):
+    got, want = results(f, xs), results(like, xs)
+    ok(len(got) == len(want) and close(got, want, atol), name)
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="aot_eager", fullgraph=True)
+    ok(close(results(compiled, xs), got, atol), f"{name}, compiled")
+
+
+def test_norms():
+    x, w, b, residual = data(2, 5, 64), data(64), data(64), data(2, 5, 64)
+    beside("rms_norm", rows.rms_norm, lambda x, w: functional.rms_norm(x, (64,), w, 1e-6), x, w)
+    beside("layer_norm", rows.layer_norm, lambda x, w, b: functional.layer_norm(x, (64,), w, b), x, w, b)
+
+    def sums(x, r, w):
+        return functional.rms_norm(x + r, (64,), w, 1e-6), x + r
+
+    beside("add_rms_norm", rows.add_rms_norm, sums, x, residual, w)
+    for i, name in enumerate(("norm", "sum")):
+        beside(f"add_rms_norm, only its {name} used", lambda *xs, i=i: rows.add_rms_norm(*xs)[i] + 0 * xs[2].sum(),
+               lambda *xs, i=i: sums(*xs)[i] + 0 * xs[2].sum(), x, residual, w)
+    image, w, b = data(2, 6, 4, 4), data(6), data(6)
+    for form in torch.contiguous_format, torch.channels_last:
+        beside(f"group_norm, {form}", lambda x, w, b, form=form: rows.group_norm(x.to(memory_format=form), 3, w, b),
+               lambda x, w, b: functional.group_norm(x, 3, w, b), image, w, b)
+    x, w = data(4, 256, dtype=torch.bfloat16), data(256, dtype=torch.bfloat16)
+    beside("rms_norm in bfloat16", rows.rms_norm, lambda x, w: functional.rms_norm(x, (256,), w, 1e-6), x, w,
+           atol=0.05)
+    beside("with a weight of float32", rows.rms_norm,
+           lambda x, w: functional.rms_norm(x.float(), (256,), w, 1e-6).bfloat16(), x, data(256), atol=0.1)
+    fails(ValueError, "residual (256,); the same was expected", lambda: rows.add_rms_norm(x, w, w), "other shapes")
+
+
+def test_losses():
+    x, weight = data(2, 5, 64), data(100, 64)
+    target = torch.tensor([[1, 2, -100, 63, 0], [5, 5, 5, -100, 7]])
+    for reduction in "mean", "sum", "none":
+        for smoothing in 0.0, 0.1:
+            options = {"label_smoothing": smoothing, "reduction": reduction}
+            beside(f"cross_entropy, {options}", lambda x, options=options: rows.cross_entropy(x, target, **options),
+                   lambda x, options=options: functional.cross_entropy(x.transpose(1, 2), target, **options), x)
+    far = torch.where(target == 63, 99, target)
+    for chunk in None, 32:
+        beside(f"linear_cross_entropy, chunk {chunk}",
+               lambda x, w, chunk=chunk: rows.linear_cross_entropy(x, w, far, label_smoothing=0.2, chunk=chunk),
+               lambda x, w: functional.cross_entropy((x @ w.T).transpose(1, 2), far, label_smoothing=0.2), x, weight)
+    beside("its z-loss", lambda x, w: rows.linear_cross_entropy(x, w, far, z_loss=0.3, reduction="none"),
+           lambda x, w: functional.cross_entropy((x @ w.T).transpose(1, 2), far, reduction="none")
+           + torch.where(far == -100, 0.0, 0.3 * (x @ w.T).logsumexp(-1) ** 2), x, weight, atol=1e-3)
+    fails(ValueError, "reduction is 'most'", lambda: rows.cross_entropy(x, target, reduction="most"), "a reduction")
+
+
+def test_elements():
+    x, up = data(2, 5, 64), data(2, 5, 64)
+    beside("softmax", rows.softmax, lambda x: x.softmax(-1), x)
+    beside("log_softmax", rows.log_softmax, lambda x: x.log_softmax(-1), x)
+    beside("swiglu", rows.swiglu, lambda g, u: functional.silu(g) * u, x, up)
+    beside("geglu", rows.geglu, lambda g, u: functional.gelu(g) * u, x, up)
+    cos, sin, at = torch.randn(10, 32), torch.randn(10, 32), torch.randint(0, 10, (2, 5, 1))
+
+    def turned(a, b):
+        c, s = cos[at[..., 0]], sin[at[..., 0]]
+        return a * c - b * s, b * c + a * s
+
+    beside("rotary_halves", lambda x: rows.rotary_halves(x, cos, sin, at),
+           lambda x: torch.cat(turned(x[..., :32], x[..., 32:]), -1), x)
+    beside("rotary_pairs", lambda x: rows.rotary_pairs(x, cos, sin, at),
+           lambda x: torch.stack(turned(x[..., ::2], x[..., 1::2]), -1).flatten(-2), x)
+    y = rows.dropout(x, 0.5, 7)
+    ok(torch.all((y == 0) | torch.isclose(y, 2 * x)) and 0.3 < (y == 0).float().mean() < 0.7, "dropout")
+    ok(torch.equal(torch.autograd.grad(y.sum(), x)[0], 2.0 * (y != 0)), "its gradient drops the same")
+
+
+def test_checks():
+    """What PyTorch itself asks of an operator."""
+    x, w, target = data(5, 64), data(64), torch.tensor([[1], [2], [-100], [63], [0]])
+    calls = {"rms_norm": (x, w, 1e-6), "add_rms_norm": (x, x, w, 1e-6), "cross_entropy": (x, target, -100),
+             "dropout": (x, 0.5, 3),
+             "linear_cross_entropy": (x, data(100, 64), target, 0.0, 0.0, -100, None)}
+    for name, args in calls.items():
+        torch.library.opcheck(getattr(torch.ops.cuttle, name), args)
+        ok(True, f"torch.library.opcheck of {name}")
+
+
+def test_training():
+    """A model of these operators alone: its loss falls."""
+    table, w1, w2 = data(50, 32), data(64, 32), data(32, 32)
+    norm = torch.ones(32, requires_grad=True)
+    parameters = [table, w1, w2, norm]
+    optimizer = torch.optim.Adam(parameters, 0.02)
+    tokens = torch.randint(0, 50, (16,))
+    losses = []
+    for _ in range(40):
+        x = rows.rms_norm(table[tokens], norm)
+        gate, up = (x @ w1.T).chunk(2, -1)
+        loss = rows.linear_cross_entropy(x + rows.swiglu(gate, up) @ w2.T, table, tokens.roll(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    ok(losses[-1] < losses[0] / 3, f"the loss falls from {losses[0]:.1f} to {losses[-1]:.1f}")
+
+
+test_norms()
+test_losses()
+test_elements()
+test_checks()
+test_training()
+done()
