@@ -1,6 +1,6 @@
 -- mcp_results.lua: answers of tools as a client gets them: within a budget of characters, and the
 -- whole as a resource.
---   M.new()                  what is kept
+--   M.new()                  what is kept; the client's version has links unless `has_no_links`
 --   M.shown(kept, call, answer)   the result of tools/call
 --   M.list(kept), M.read(kept, uri)   the resources that are kept
 local tools = require "cuttle.mcp_tools"
@@ -19,8 +19,12 @@ local function keep(kept, call, file)
   table.insert(kept, { uri = uri, name = file.name, title = call.tool.name .. ": " .. file.name,
                        mimeType = file.type, text = valid_text.of(file.text) })
   if #kept > MAX_KEPT then table.remove(kept, 1) end
+  local size = ("%d characters"):format(utf8.len(kept[#kept].text))
+  if kept.has_no_links then
+    return { type = "text", text = ("%s, %s: %s"):format(file.name, size, uri) }, uri
+  end
   return { type = "resource_link", uri = uri, name = file.name, mimeType = file.type,
-           description = ("%d characters"):format(utf8.len(kept[#kept].text)) }
+           description = size }, uri
 end
 
 -- The text up to a line end within the budget.
@@ -37,10 +41,10 @@ local function show_text(kept, call, answer, content, budget)
     content[1] = { type = "text", text = text }
     return n
   end
-  local link = keep(kept, call, { name = call.tool.name .. ".txt", type = PLAIN, text = text })
+  local link, uri = keep(kept, call, { name = call.tool.name .. ".txt", type = PLAIN, text = text })
   local head = cut(text, budget)
   content[1] = { type = "text", text = ("%s... %d of %d characters; all of them: %s"):format(head,
-    utf8.len(head), n, link.uri) }
+    utf8.len(head), n, uri) }
   content[2] = link
   return budget
 end
@@ -67,8 +71,9 @@ local function show_data(kept, call, answer, content, room)
   if not answer.data then return nil end
   local shown = fitting(answer.data, math.max(room, 0))
   if shown.is_cut then
-    content[#content + 1] = keep(kept, call, { name = call.tool.name .. ".json",
-      type = "application/json", text = json.encode(answer.data) })
+    local link = keep(kept, call, { name = call.tool.name .. ".json", type = "application/json",
+      text = json.encode(answer.data) })
+    content[#content + 1] = link
   end
   return shown
 end
@@ -78,7 +83,10 @@ function M.shown(kept, call, answer)
   local budget = math.tointeger(call.arguments.budget) or tools.DEFAULT_BUDGET
   local n = show_text(kept, call, answer, content, budget)
   local data = show_data(kept, call, answer, content, budget - n)
-  for _, file in ipairs(answer.files or {}) do content[#content + 1] = keep(kept, call, file) end
+  for _, file in ipairs(answer.files or {}) do
+    local link = keep(kept, call, file)
+    content[#content + 1] = link
+  end
   return { content = content, structuredContent = data, isError = answer.is_error or false }
 end
 

@@ -19,6 +19,7 @@ local M = {}
 
 -- The newest first.
 local VERSIONS <const> = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
+local LINKS_SINCE <const> = "2025-06-18" -- content of the type resource_link
 local PARSE <const>, INVALID <const> = -32700, -32600
 local NO_METHOD <const>, WRONG <const> = -32601, -32602
 local NO_RESOURCE <const> = -32002
@@ -72,7 +73,7 @@ function methods.initialize(self, params)
   for _, known in ipairs(VERSIONS) do
     if known == params.protocolVersion then version = known end
   end
-  self.is_open = true
+  self.is_open, self.results.has_no_links = true, version < LINKS_SINCE
   return { protocolVersion = version, instructions = INSTRUCTIONS,
            capabilities = { tools = empty, resources = empty },
            serverInfo = { name = "cuttle", version = language._VERSION:match "%d[%w.]*" } }

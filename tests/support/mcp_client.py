@@ -182,4 +182,5 @@ async def main(program, root, docs):
     return n_failed > 0
 
 
-sys.exit(asyncio.run(main(*sys.argv[1:])))
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:])))
