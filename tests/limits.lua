@@ -44,10 +44,10 @@ local limits <const> = {
     ["tests/lua/cpu/cooperative.lua"] = { "simt.c MAX_RESIDENT" },
     ["tests/lua/hopper/tma_rules.lua"] = { "ir_tma_box.c MAX_INSTRUCTIONS" },
     ["tests/lua/program/limits.lua"] = {
-      "main.c MAX_CHUNKS", "simt.c MAX_THREADS", "timeline.c MAX_EVENTS",
+      "program.h PROGRAM_MAX_CHUNKS", "simt.c MAX_THREADS", "timeline.c MAX_EVENTS",
     },
     ["tests/lua/program/emit_file.lua"] = { "spec_trace.c MAX_FUNCTIONS" },
-    ["tests/lua/program/command_line.lua"] = { "main.c MAX_SM" },
+    ["tests/lua/program/command_line.lua"] = { "program_options.c MAX_SM" },
     ["tests/lua/program/check.lua"] = { "check.c MAX_HELD" },
     ["tests/c/test_embed_lent.c"] = { "launch_memory.c MAX_RANK" },
     ["tests/c/test_export.c"] = { "expression.c MAX_DEPTH" },
@@ -85,7 +85,7 @@ local limits <const> = {
   costs = {
     "banks.h CT_MAX_SECTORS", "check_early.c MAX_NAMES", "check_memory.c MAX_BLOCKS",
     "check_async.c MAX_SOURCES", "check_shadow.c MAX_RACES", "check_shadow.c MAX_READS",
-    "check_state.h CT_MAX_EVENT", "check_flag.c MAX_PLACES", "check_flag.c MAX_READERS",
+    "check_state.h CT_MAX_EVENT", "check_flag_op.c MAX_PLACES", "check_flag_op.c MAX_READERS",
     "profile.c MAX_SECTORS", "emit_each.c MAX_UNROLLED",
     "profile.c MAX_BITS", "cubin_line.c MAX_CALLERS", "cubin_line.c MAX_FILES",
     "cubin_line.c MAX_FOLDERS", "cubin_line.c MAX_RELOCATIONS", "cubin_line.c MAX_ROWS",
