@@ -1,13 +1,10 @@
-/* check_clock.c: `check` by vector clocks; see check_clock.h. */
+/* check_clock.c: `check` by vector clocks: what orders, and what came before what; see check_clock.h. */
 #include "check_clock.h"
+#include "check_clock_row.h"
 #include "check_flag.h"
 #include "check_latest.h"
 
-#include <stdio.h>
 #include <string.h>
-
-enum { WARP_GROUP = 4 };
-enum { AGENTS = 2 }; /* of each warp: WGMMA, BULK */
 
 bool ct_clock_is_wanted(const CtSimtProgram *p) {
   bool wanted = p->n_cluster > 1 || p->has_named || p->has_wgmma || p->n_tmas > 0;
@@ -19,40 +16,12 @@ bool ct_clock_is_wanted(const CtSimtProgram *p) {
 
 /* --- components and rows ---------------------------------------------------------------------------- */
 
-static uint32_t per_block(const CtClocks *c) {
-  return c->n_warps + c->n_slots + AGENTS * c->n_warps;
-}
-
-static uint32_t of_warp(const CtClocks *c, int rank, int32_t warp) {
-  return (uint32_t)rank * per_block(c) + (uint32_t)warp;
-}
-static uint32_t of_slot(const CtClocks *c, int rank, uint32_t slot) {
-  return (uint32_t)rank * per_block(c) + c->n_warps + slot;
-}
-/* The four warps of a warp group share one agent for wgmma: if one of them has waited, all
-   products are done. */
-static uint32_t of_agent(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
-  warp -= agent == CT_AGENT_WGMMA ? warp % WARP_GROUP : 0;
-  return (uint32_t)rank * per_block(c) + c->n_warps + c->n_slots +
-         (uint32_t)(agent - CT_AGENT_WGMMA) * c->n_warps + (uint32_t)warp;
-}
-
-static uint32_t *row(const CtClocks *c, uint32_t *rows, size_t i) { return &rows[i * 2 * c->n]; }
-static uint32_t *warp_row(const CtClocks *c, int rank, int32_t warp) {
-  return row(c, c->warps, (size_t)rank * c->n_warps + (size_t)warp);
-}
-static size_t slot_index(const CtClocks *c, int rank, uint32_t buf, int64_t slot) {
-  return (size_t)rank * c->n_slots + c->slot_of[buf] + (size_t)slot;
-}
 static uint32_t *named_row(const CtClocks *c, int rank, int64_t id, int which) {
-  return row(c, c->named, ((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which);
+  return ct_clock_row(c, c->named,
+                      ((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which);
 }
 static CtKnowledge **named_known(const CtClocks *c, int rank, int64_t id, int which) {
   return &c->named_known[((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which];
-}
-static uint32_t *groups_of(const CtClocks *c, int rank, int32_t warp, CtAgent agent) {
-  size_t i = (size_t)rank * c->n_warps + (size_t)warp;
-  return &c->groups[i * AGENTS + (size_t)(agent - CT_AGENT_WGMMA)];
 }
 
 static void join(const CtClocks *c, uint32_t *to, const uint32_t *from) {
@@ -72,7 +41,7 @@ static void clear_row(const CtClocks *c, uint32_t *r) { memset(r, 0, 2 * c->n * 
 /* The warp's later events get a later stamp than what it has handed on. So whoever takes the row
    over knows what came before the hand-over, and nothing after it. */
 static void advance(const CtClocks *c, int rank, int32_t warp) {
-  warp_row(c, rank, warp)[of_warp(c, rank, warp)]++;
+  ct_clock_warp_row(c, rank, warp)[ct_clock_of_warp(c, rank, warp)]++;
 }
 
 /* The warp takes over what was handed on. If that row has work of the warp itself, a lane handed
@@ -80,28 +49,21 @@ static void advance(const CtClocks *c, int rank, int32_t warp) {
    other's work. */
 static void take_over(const CtClocks *c, int rank, int32_t warp, const uint32_t *from) {
   uint32_t *seen = &c->own[(size_t)rank * c->n_warps + (size_t)warp];
-  uint32_t own = from[of_warp(c, rank, warp)];
-  join(c, warp_row(c, rank, warp), from);
+  uint32_t own = from[ct_clock_of_warp(c, rank, warp)];
+  join(c, ct_clock_warp_row(c, rank, warp), from);
   *seen = *seen > own ? *seen : own;
 }
 
 /* --- lanes that are apart ------------------------------------------------------------------------------ */
 
-static uint32_t *apart_of(const CtClocks *c, int rank, int32_t warp) {
-  return &c->apart[(size_t)rank * c->n_warps + (size_t)warp];
-}
-static uint32_t **lane_row(const CtClocks *c, int rank, int32_t warp, int lane) {
-  return &c->lane_rows[((size_t)rank * c->n_warps + (size_t)warp) * CT_LANES + (size_t)lane];
-}
-
 /* Some lanes have waited: what was handed on is theirs, until they meet the others. Without memory it is the warp's. */
 static void take_over_apart(CtCheckWorker *k, const CtWarp *w, const uint32_t *from) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  uint32_t *apart = apart_of(c, rank, w->index);
+  uint32_t *apart = ct_clock_apart_of(c, rank, w->index);
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    uint32_t **row = lane_row(c, rank, w->index, lane);
+    uint32_t **row = ct_clock_lane_row(c, rank, w->index, lane);
     if (*row == NULL) {
       *row = ct_alloc(k->check->alloc, 2 * (size_t)c->n * sizeof **row);
     }
@@ -119,29 +81,18 @@ static void take_over_apart(CtCheckWorker *k, const CtWarp *w, const uint32_t *f
 
 /* What these lanes know that their warp does not. */
 static void join_apart(const CtClocks *c, int rank, int32_t warp, uint32_t lanes, uint32_t *to) {
-  for (uint32_t rest = lanes & *apart_of(c, rank, warp); rest != 0; rest &= rest - 1) {
-    join(c, to, *lane_row(c, rank, warp, ct_first_lane(rest)));
+  for (uint32_t rest = lanes & *ct_clock_apart_of(c, rank, warp); rest != 0; rest &= rest - 1) {
+    join(c, to, *ct_clock_lane_row(c, rank, warp, ct_first_lane(rest)));
   }
 }
 
 /* The lanes of the warp have met. */
 static void meet(const CtClocks *c, int rank, int32_t warp) {
-  uint32_t *apart = apart_of(c, rank, warp);
+  uint32_t *apart = ct_clock_apart_of(c, rank, warp);
   for (uint32_t rest = *apart; rest != 0; rest &= rest - 1) {
-    take_over(c, rank, warp, *lane_row(c, rank, warp, ct_first_lane(rest)));
+    take_over(c, rank, warp, *ct_clock_lane_row(c, rank, warp, ct_first_lane(rest)));
   }
   *apart = 0;
-}
-
-static bool has_reached(const CtClocks *c, int rank, int32_t warp, int lane, uint32_t component,
-                        uint32_t clock) {
-  uint32_t rest = *apart_of(c, rank, warp);
-  rest &= lane == CT_ANY_LANE ? CT_ALL_LANES : lane == CT_NO_LANE ? 0 : 1u << lane;
-  bool has = false;
-  for (; rest != 0 && !has; rest &= rest - 1) {
-    has = (*lane_row(c, rank, warp, ct_first_lane(rest)))[component] >= clock;
-  }
-  return has;
 }
 
 /* --- memory ------------------------------------------------------------------------------------------- */
@@ -165,7 +116,7 @@ CtClocks *ct_clock_open(CtCheck *check) {
     c->slot_of[b] = c->n_slots;
     c->n_slots += p->bufs[b].arrivals > 0 ? (uint32_t)p->bufs[b].n : 0;
   }
-  c->n = c->n_blocks * per_block(c);
+  c->n = c->n_blocks * ct_clock_per_block(c);
   size_t slots = (size_t)c->n_blocks * c->n_slots, warps = (size_t)c->n_blocks * c->n_warps;
   size_t width = 2 * (size_t)c->n;
   bool ok = take(check, &c->warps, warps * width) && take(check, &c->acc, slots * width) &&
@@ -176,7 +127,7 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->begun, slots) && take(check, &c->copies, slots) &&
             take(check, &c->copied_in, slots) && take(check, &c->turns, slots) &&
             take(check, &c->passed, slots) && take(check, &c->apart, warps) &&
-            take(check, &c->groups, warps * AGENTS);
+            take(check, &c->groups, warps * CT_CLOCK_AGENTS);
   c->lane_rows = ct_arena_alloc(&check->arena, (warps * CT_LANES) * sizeof *c->lane_rows);
   ok = ok && c->lane_rows != NULL;
   c->acc_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->acc_known);
@@ -215,19 +166,20 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   int rank = k->k->rank;
   size_t slots = (size_t)rank * c->n_slots;
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
-    clear_row(c, warp_row(c, rank, i));
-    *apart_of(c, rank, i) = 0;
+    clear_row(c, ct_clock_warp_row(c, rank, i));
+    *ct_clock_apart_of(c, rank, i) = 0;
     advance(c, rank, i); /* to 1; agents still see 0: they know nothing before a fence */
     c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
     c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
-    *groups_of(c, rank, i, CT_AGENT_WGMMA) = *groups_of(c, rank, i, CT_AGENT_BULK) = 0;
+    *ct_clock_groups_of(c, rank, i, CT_AGENT_WGMMA) =
+        *ct_clock_groups_of(c, rank, i, CT_AGENT_BULK) = 0;
   }
   clear_known(k, &c->acc_known[slots], c->n_slots);
   clear_known(k, &c->done_known[slots], c->n_slots);
   clear_known(k, named_known(c, rank, 0, 0), 2 * CT_NAMED_BARRIERS);
   for (size_t i = slots; i < slots + c->n_slots; i++) {
-    clear_row(c, row(c, c->acc, i));
-    clear_row(c, row(c, c->done, i));
+    clear_row(c, ct_clock_row(c, c->acc, i));
+    clear_row(c, ct_clock_row(c, c->done, i));
     c->made[i] = c->begun[i] = c->copies[i] = c->turns[i] = c->passed[i] = 0;
   }
   for (int id = 0; id < CT_NAMED_BARRIERS; id++) {
@@ -236,10 +188,10 @@ void ct_clock_begin_block(CtCheckWorker *k) {
   }
   if (rank == 0) {
     clear_known(k, c->cluster_known, 2);
-    clear_row(c, row(c, c->cluster, 0));
-    clear_row(c, row(c, c->cluster, 1));
-    clear_row(c, row(c, c->grid, 0));
-    clear_row(c, row(c, c->grid, 1));
+    clear_row(c, ct_clock_row(c, c->cluster, 0));
+    clear_row(c, ct_clock_row(c, c->cluster, 1));
+    clear_row(c, ct_clock_row(c, c->grid, 0));
+    clear_row(c, ct_clock_row(c, c->grid, 1));
     c->phase = c->grid_phase = 0;
     memset(c->far, 0, c->n_blocks * (size_t)c->n * sizeof *c->far);
   }
@@ -253,7 +205,7 @@ static void hand_on(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, uint32_t 
                     CtKnowledge **known) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  uint32_t *warp = warp_row(c, rank, w->index), i = of_warp(c, rank, w->index);
+  uint32_t *warp = ct_clock_warp_row(c, rank, w->index), i = ct_clock_of_warp(c, rank, w->index);
   uint32_t own = c->own[(size_t)rank * c->n_warps + (size_t)w->index];
   const uint32_t now[] = {warp[i], warp[c->n + i]};
   bool is_whole = (w->live & ~w->mask) == 0;
@@ -276,19 +228,19 @@ void ct_clock_sync_warp(CtCheckWorker *k, int32_t warp) {
   int rank = k->k->rank;
   meet(c, rank, warp);
   c->own[(size_t)rank * c->n_warps + (size_t)warp] =
-      warp_row(c, rank, warp)[of_warp(c, rank, warp)];
+      ct_clock_warp_row(c, rank, warp)[ct_clock_of_warp(c, rank, warp)];
   advance(c, rank, warp);
 }
 
 void ct_clock_barrier(CtCheckWorker *k) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  uint32_t *all = warp_row(c, rank, 0);
+  uint32_t *all = ct_clock_warp_row(c, rank, 0);
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     meet(c, rank, i);
   }
   for (int32_t i = 1; i < (int32_t)c->n_warps; i++) {
-    join(c, all, warp_row(c, rank, i));
+    join(c, all, ct_clock_warp_row(c, rank, i));
   }
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     take_over(c, rank, i, all);
@@ -308,197 +260,17 @@ static void turn(CtCheckWorker *k, uint32_t *acc, uint32_t *done, CtKnowledge **
   ct_known_clear(k->check->alloc, acc_known);
 }
 
-/* Warp 0 initialised the barrier. Reports a use by a warp that does not know of it, for lack of
-   a sync_threads. */
-static void look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
-  const CtClocks *c = k->clocks;
-  const CtWarp *w = note->w;
-  const CtSimtProgram *p = k->k->job->program;
-  const uint32_t *seen = warp_row(c, w->worker->rank, w->index);
-  char text[300];
-  if (seen[of_warp(c, note->rank, 0)] >= c->made[slot] ||
-      has_reached(c, w->worker->rank, w->index, note->lane, of_warp(c, note->rank, 0),
-                  c->made[slot])) {
-    return;
-  }
-  uint32_t at = ct_check_index(k, note->in);
-  snprintf(text, sizeof text,
-           "%.80s[%lld]%s is used by warp %d, which nothing tells that it was initialised; put %s "
-           "between its declaration and line %d",
-           p->bufs[note->buf].name, (long long)note->slot,
-           note->rank != k->k->rank ? " of another block of the cluster" : "", (int)w->index,
-           c->n_blocks > 1 ? "sync_cluster()" : "sync_threads()", p->locs[at].line);
-  ct_finding_note_text(k,
-                       (CtFound){.kind = CT_CHECK_MBARRIER,
-                                 .in = at,
-                                 .buf = note->buf,
-                                 .block = k->k->block,
-                                 .thread = ct_check_thread(w->index, note->lane)},
-                       text);
-}
-
-void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner) {
-  const CtClocks *c = k->clocks;
-  const uint32_t *seen = warp_row(c, k->k->rank, a->w->index);
-  char text[300];
-  bool has_begun = owner == k->k; /* the clocks of a block that has begun are above 0 */
-  for (int32_t i = 0; !has_begun && i < (int32_t)c->n_warps; i++) {
-    has_begun = seen[of_warp(c, owner->rank, i)] > 0 ||
-                has_reached(c, k->k->rank, a->w->index, CT_ANY_LANE, of_warp(c, owner->rank, i), 1);
-  }
-  if (has_begun) {
-    return;
-  }
-  uint32_t at = ct_check_index(k, a->in);
-  snprintf(text, sizeof text,
-           "%.80s: block (%lld,%lld,%lld), whose memory it is, may not have begun; put "
-           "sync_cluster() before line %d",
-           a->buf->name, (long long)owner->bid[0], (long long)owner->bid[1],
-           (long long)owner->bid[2], k->k->job->program->locs[at].line);
-  ct_finding_note_text(k,
-                       (CtFound){.kind = CT_CHECK_CLUSTER,
-                                 .in = at,
-                                 .buf = a->buf_index,
-                                 .block = k->k->block,
-                                 .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))},
-                       text);
-}
-
-/* Keeps the last arrival at a barrier of another block: that block must not end before it. */
-static void keep_far(CtCheckWorker *k, const CtSyncNote *note, uint32_t component, uint32_t clock) {
-  CtClocks *c = k->clocks;
-  if (note->rank != k->k->rank) {
-    c->far[(size_t)note->rank * c->n + component] =
-        (CtFarArrival){.clock = clock,
-                       .in = ct_check_index(k, note->in),
-                       .buf = note->buf,
-                       .thread = ct_check_thread(note->w->index, note->lane),
-                       .block = k->k->block,
-                       .slot = note->slot,
-                       .phase = c->turns[slot_index(c, note->rank, note->buf, note->slot)]};
-  }
-}
-
-static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
-  const CtSimtProgram *p = k->k->job->program;
-  const int64_t *bid = k->k->team[rank].bid;
-  char text[300];
-  snprintf(
-      text, sizeof text,
-      "%.80s[%lld] of block (%lld,%lld,%lld) is used from another block of the cluster, and that "
-      "block may have ended: nothing that it waits for comes after this; let all blocks reach "
-      "sync_cluster() "
-      "before they end",
-      p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
-      (long long)bid[2]);
-  ct_finding_note_text(k,
-                       (CtFound){.kind = CT_CHECK_CLUSTER,
-                                 .in = far->in,
-                                 .buf = far->buf,
-                                 .block = far->block,
-                                 .thread = far->thread},
-                       text);
-}
-
-void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
-  const CtClocks *c = k->clocks;
-  int rank = k->k->rank;
-  int32_t warp = a->w->index;
-  c->stores[(size_t)rank * c->n_warps + (size_t)warp] =
-      (CtLastStore){.clock = *groups_of(c, rank, warp, CT_AGENT_BULK) + 1,
-                    .in = ct_check_index(k, a->in),
-                    .buf = a->buf_index,
-                    .thread = ct_check_thread(warp, ct_first_lane(a->mask))};
-}
-
-/* Shared memory ends with the block: reports the last tma_store of a warp if it may still be
-   reading. */
-static void look_at_store(CtCheckWorker *k, int32_t warp) {
-  const CtClocks *c = k->clocks;
-  int rank = k->k->rank;
-  const CtLastStore *last = &c->stores[(size_t)rank * c->n_warps + (size_t)warp];
-  bool is_committed = *groups_of(c, rank, warp, CT_AGENT_BULK) >= last->clock;
-  char text[300];
-  if (warp_row(c, rank, warp)[of_agent(c, rank, warp, CT_AGENT_BULK)] >= last->clock) {
-    return;
-  }
-  snprintf(text, sizeof text, "tma_store: the block may end before this has read %.80s; %s",
-           k->k->job->program->bufs[last->buf].name,
-           is_committed ? "let its thread reach tma_store_wait(0)"
-                        : "let its thread reach tma_store_commit(), which makes a group of it, and "
-                          "then tma_store_wait(0)");
-  ct_finding_note_text(k,
-                       (CtFound){.kind = CT_CHECK_TMA,
-                                 .in = last->in,
-                                 .buf = last->buf,
-                                 .block = k->k->block,
-                                 .thread = last->thread},
-                       text);
-}
-
-/* Reports a copy to a barrier of the block if no warp has waited for it: the block may end
-   before it has come. */
-static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
-  const CtClocks *c = k->clocks;
-  size_t at = slot_index(c, k->k->rank, buf, slot);
-  bool is_seen = c->copies[at] == 0 || k->n_races > 0; /* a race has told it already */
-  char text[300];
-  for (int32_t i = 0; i < (int32_t)c->n_warps && !is_seen; i++) {
-    is_seen = warp_row(c, k->k->rank, i)[of_slot(c, k->k->rank, (uint32_t)(at % c->n_slots))] >=
-              c->copies[at];
-  }
-  if (is_seen) {
-    return;
-  }
-  snprintf(text, sizeof text,
-           "tma_load: the block may end before this has arrived: nobody waits for its phase of "
-           "%.80s[%lld]; wait for it, or leave the copy out",
-           k->k->job->program->bufs[buf].name, (long long)slot);
-  ct_finding_note_text(
-      k, (CtFound){.kind = CT_CHECK_TMA, .in = c->copied_in[at], .buf = buf, .block = k->k->block},
-      text);
-}
-
-void ct_clock_end_block(CtCheckWorker *k) {
-  const CtSimtProgram *p = k->k->job->program;
-  for (int32_t i = 0; i < (int32_t)k->clocks->n_warps; i++) {
-    look_at_store(k, i);
-  }
-  for (uint32_t b = 1; b < p->n_bufs; b++) {
-    for (int64_t i = 0; p->bufs[b].arrivals > 0 && i < p->bufs[b].n; i++) {
-      look_at_load(k, b, i);
-    }
-  }
-}
-
-void ct_clock_end_cluster(CtCheckWorker *k) {
-  const CtClocks *c = k->clocks;
-  for (size_t i = 0; i < c->n_blocks * (size_t)c->n; i++) {
-    int rank = (int)(i / c->n);
-    const CtFarArrival *far = &c->far[i];
-    /* a warp of the block that passed the arrival's phase has waited for it */
-    bool is_seen =
-        far->clock == 0 || c->passed[slot_index(c, rank, far->buf, far->slot)] > far->phase;
-    for (int32_t w = 0; !is_seen && w < (int32_t)c->n_warps; w++) {
-      is_seen = warp_row(c, rank, w)[i % c->n] >= far->clock;
-    }
-    if (!is_seen) {
-      note_far(k, far, rank);
-    }
-  }
-}
-
 static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int own = k->k->rank;
-  size_t slot = slot_index(c, note->rank, note->buf, note->slot);
-  uint32_t *warp = warp_row(c, own, note->w->index);
-  uint32_t *acc = row(c, c->acc, slot), *done = row(c, c->done, slot);
+  size_t slot = ct_clock_slot_index(c, note->rank, note->buf, note->slot);
+  uint32_t *warp = ct_clock_warp_row(c, own, note->w->index);
+  uint32_t *acc = ct_clock_row(c, c->acc, slot), *done = ct_clock_row(c, c->done, slot);
   if (note->kind == CT_SYNC_ISSUE) {
     c->begun[slot]++;
     return;
   }
-  look_at_use(k, note, slot);
+  ct_clock_look_at_use(k, note, slot);
   if (note->kind == CT_SYNC_PASS) {
     if (note->rank == own) {
       c->passed[slot] = c->turns[slot];
@@ -513,9 +285,10 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   }
   if (note->kind == CT_SYNC_COMPLETE) {
     c->copied_in[slot] = ct_check_index(k, note->in);
-    set(c, acc, of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
+    set(c, acc, ct_clock_of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
   } else {
-    keep_far(k, note, of_warp(c, own, note->w->index), warp[of_warp(c, own, note->w->index)]);
+    ct_clock_keep_far(k, note, ct_clock_of_warp(c, own, note->w->index),
+                      warp[ct_clock_of_warp(c, own, note->w->index)]);
     hand_on(k, note->w, 1u << note->lane, acc, &c->acc_known[slot]);
   }
   if (note->turns) {
@@ -527,9 +300,9 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
 static void sync_init(CtCheckWorker *k, uint32_t buf) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  uint32_t now = warp_row(c, rank, 0)[of_warp(c, rank, 0)];
+  uint32_t now = ct_clock_warp_row(c, rank, 0)[ct_clock_of_warp(c, rank, 0)];
   for (int64_t i = 0; i < k->k->job->program->bufs[buf].n; i++) {
-    c->made[slot_index(c, rank, buf, i)] = now;
+    c->made[ct_clock_slot_index(c, rank, buf, i)] = now;
   }
   advance(c, rank, 0);
 }
@@ -557,13 +330,13 @@ static void sync_named(CtCheckWorker *k, const CtSyncNote *note) {
    clears and uses it. */
 static void arrive_together(const CtClocks *c, uint32_t *rows, uint32_t *newest, uint32_t phase,
                             int rank, int32_t warp) {
-  uint32_t *handed_on = row(c, rows, phase % 2);
+  uint32_t *handed_on = ct_clock_row(c, rows, phase % 2);
   if (phase > *newest) {
     clear_row(c, handed_on);
     *newest = phase;
   }
   meet(c, rank, warp);
-  join(c, handed_on, warp_row(c, rank, warp));
+  join(c, handed_on, ct_clock_warp_row(c, rank, warp));
   advance(c, rank, warp);
 }
 
@@ -573,7 +346,7 @@ static void sync_cluster(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t phase = note->w->n_arrived + (note->kind == CT_SYNC_CLUSTER_ARRIVE);
   CtKnowledge **known = &c->cluster_known[phase % 2];
   if (note->kind == CT_SYNC_CLUSTER_PASS) {
-    take_over(c, rank, note->w->index, row(c, c->cluster, phase % 2));
+    take_over(c, rank, note->w->index, ct_clock_row(c, c->cluster, phase % 2));
     ct_flag_pass(k, note->w, note->w->mask, *known);
   } else {
     if (phase > c->phase) {
@@ -590,7 +363,7 @@ static void sync_grid(CtCheckWorker *k, const CtSyncNote *note) {
   uint32_t phase = (uint32_t)note->n + 1;
   for (int32_t i = 0; i < (int32_t)c->n_warps; i++) {
     if (note->kind == CT_SYNC_GRID_PASS) {
-      take_over(c, k->k->rank, i, row(c, c->grid, phase % 2));
+      take_over(c, k->k->rank, i, ct_clock_row(c, c->grid, phase % 2));
     } else {
       arrive_together(c, c->grid, &c->grid_phase, phase, k->k->rank, i);
     }
@@ -600,19 +373,20 @@ static void sync_grid(CtCheckWorker *k, const CtSyncNote *note) {
 static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  uint32_t *groups = groups_of(c, rank, note->w->index, note->agent);
+  uint32_t *groups = ct_clock_groups_of(c, rank, note->w->index, note->agent);
   if (note->kind == CT_SYNC_COMMIT) {
     (*groups)++;
   } else if (*groups > note->n) {
-    set(c, warp_row(c, rank, note->w->index), of_agent(c, rank, note->w->index, note->agent),
-        *groups - (uint32_t)note->n);
+    set(c, ct_clock_warp_row(c, rank, note->w->index),
+        ct_clock_of_agent(c, rank, note->w->index, note->agent), *groups - (uint32_t)note->n);
   }
 }
 
 /* Lanes that are apart: agents see what these lanes know. */
 static void fence_apart(const CtClocks *c, int rank, const CtWarp *w) {
-  for (uint32_t rest = w->mask & *apart_of(c, rank, w->index); rest != 0; rest &= rest - 1) {
-    uint32_t *r = *lane_row(c, rank, w->index, ct_first_lane(rest));
+  for (uint32_t rest = w->mask & *ct_clock_apart_of(c, rank, w->index); rest != 0;
+       rest &= rest - 1) {
+    uint32_t *r = *ct_clock_lane_row(c, rank, w->index, ct_first_lane(rest));
     for (uint32_t i = 0; i < c->n; i++) {
       r[c->n + i] = r[c->n + i] > r[i] ? r[c->n + i] : r[i];
     }
@@ -622,7 +396,7 @@ static void fence_apart(const CtClocks *c, int rank, const CtWarp *w) {
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  uint32_t *warp = warp_row(c, rank, note->w->index);
+  uint32_t *warp = ct_clock_warp_row(c, rank, note->w->index);
   switch (note->kind) {
     case CT_SYNC_INIT: sync_init(k, note->buf); break;
     case CT_SYNC_EXPECT:
@@ -661,19 +435,19 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
   e->agent = (uint8_t)agent;
   switch (agent) {
     case CT_AGENT_BAR:
-      slot = slot_index(c, rank, a->bar, a->bar_slot);
-      e->component = of_slot(c, rank, (uint32_t)(slot % c->n_slots));
+      slot = ct_clock_slot_index(c, rank, a->bar, a->bar_slot);
+      e->component = ct_clock_of_slot(c, rank, (uint32_t)(slot % c->n_slots));
       e->clock = c->begun[slot] + 1;
       break;
     case CT_AGENT_WGMMA:
     case CT_AGENT_BULK:
-      e->component = of_agent(c, rank, warp, agent);
-      e->clock = *groups_of(c, rank, warp, agent) + 1;
+      e->component = ct_clock_of_agent(c, rank, warp, agent);
+      e->clock = *ct_clock_groups_of(c, rank, warp, agent) + 1;
       break;
     case CT_AGENT_NONE:
     case CT_AGENT_COUNT:
-      e->component = of_warp(c, rank, warp);
-      e->clock = warp_row(c, rank, warp)[e->component];
+      e->component = ct_clock_of_warp(c, rank, warp);
+      e->clock = ct_clock_warp_row(c, rank, warp)[e->component];
       break;
   }
 }
@@ -693,13 +467,13 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
   int32_t end = warp == CT_ALL_WARPS ? (int32_t)c->n_warps : warp + 1;
   memset(out, 0, c->n * sizeof *out);
   for (int32_t w = first; w < end; w++) {
-    join_half(c, out, warp_row(c, rank, w));
-    for (uint32_t rest = *apart_of(c, rank, w); rest != 0; rest &= rest - 1) {
-      join_half(c, out, *lane_row(c, rank, w, ct_first_lane(rest)));
+    join_half(c, out, ct_clock_warp_row(c, rank, w));
+    for (uint32_t rest = *ct_clock_apart_of(c, rank, w); rest != 0; rest &= rest - 1) {
+      join_half(c, out, *ct_clock_lane_row(c, rank, w, ct_first_lane(rest)));
     }
   }
   if (warp != CT_ALL_WARPS) {
-    out[of_warp(c, rank, warp)] = c->own[(size_t)rank * c->n_warps + (size_t)warp];
+    out[ct_clock_of_warp(c, rank, warp)] = c->own[(size_t)rank * c->n_warps + (size_t)warp];
   }
 }
 
@@ -708,18 +482,18 @@ bool ct_clock_is_before(const CtCheckWorker *k, uint32_t component, uint32_t clo
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t at = (by_agent ? c->n : 0) + component;
-  bool is_own = !by_agent && component == of_warp(c, rank, warp);
-  const uint32_t *seen =
-      is_own ? &c->own[(size_t)rank * c->n_warps + (size_t)warp] : &warp_row(c, rank, warp)[at];
-  return *seen >= clock || has_reached(c, rank, warp, lane, at, clock);
+  bool is_own = !by_agent && component == ct_clock_of_warp(c, rank, warp);
+  const uint32_t *seen = is_own ? &c->own[(size_t)rank * c->n_warps + (size_t)warp]
+                                : &ct_clock_warp_row(c, rank, warp)[at];
+  return *seen >= clock || ct_clock_has_reached(c, rank, warp, lane, at, clock);
 }
 
 /* The rank of the block that the component is of. */
 static int rank_of(const CtClocks *c, uint32_t component) {
-  return (int)(component / per_block(c));
+  return (int)(component / ct_clock_per_block(c));
 }
 
 bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e) {
   int rank = rank_of(c, e->component);
-  return warp_row(c, rank, e->warp)[c->n + e->component] >= e->clock;
+  return ct_clock_warp_row(c, rank, e->warp)[c->n + e->component] >= e->clock;
 }
