@@ -50,7 +50,7 @@
 #ifndef CT_WATCH_CHECK_CLOCK_H
 #define CT_WATCH_CHECK_CLOCK_H
 
-#include "check_state.h"
+#include "check_parts.h"
 
 /* The last arrival of a component at an mbarrier of another block; clock 0: there was none. */
 typedef struct CtFarArrival {

@@ -1,6 +1,6 @@
 /* check_finding.c: what `check` found. During the launch each worker keeps findings in a few
    words, by instruction. At the end of the launch they are put together by line, and check_text.c says them. */
-#include "check_state.h"
+#include "check_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #ifndef CT_WATCH_CHECK_KNOWN_H
 #define CT_WATCH_CHECK_KNOWN_H
 
-#include "check_state.h"
+#include "check_parts.h"
 
 /* The warp of a block. `home`: the first block of its cluster; `rank`: its own in the cluster. */
 enum { CT_WHO_WARP_BITS = 5, CT_WHO_RANK_BITS = 5, CT_WHO_HOME_BITS = 38 };

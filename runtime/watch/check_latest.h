@@ -11,7 +11,7 @@
 #ifndef CT_WATCH_CHECK_LATEST_H
 #define CT_WATCH_CHECK_LATEST_H
 
-#include "check_state.h"
+#include "check_parts.h"
 
 /* How far apart two accesses are. */
 typedef enum CtDistance {

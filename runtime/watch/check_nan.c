@@ -1,7 +1,7 @@
 /* check_nan.c: `check` of float results, if the user asks for it. It reports NaN from operands
    that are not NaN (0 / 0, inf - inf, 0 * inf), and infinities from finite operands. It looks at
    the operands before an instruction and at the results after it. */
-#include "check_state.h"
+#include "check_parts.h"
 
 #include <math.h>
 #include <string.h>

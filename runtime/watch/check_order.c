@@ -2,7 +2,7 @@
    and whether it may come again after the other. The order in which the engine ran them does not
    say where a barrier is missing, because the threads of a block are at different places at the
    same time. */
-#include "check_state.h"
+#include "check_parts.h"
 
 /* Where a jump goes back to; UINT32_MAX: the instruction does not jump back. */
 static uint32_t jumps_back(const CtSimtProgram *p, uint32_t at) {

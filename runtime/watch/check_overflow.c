@@ -2,7 +2,7 @@
    operations of the script may do so (runtime/ir/ir_wraps.c): this part looks at their operands. Of operations
    that add in memory, in registers or across lanes it compares the sum with the exact one. A sum counts as a
    whole: parts of it may wrap around as long as the sum is right. */
-#include "check_state.h"
+#include "check_parts.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef CT_WATCH_CHECK_PHASE_H
 #define CT_WATCH_CHECK_PHASE_H
 
-#include "check_state.h"
+#include "check_parts.h"
 
 /* The phases of a team of workers, in kernels with clocks; NULL: no memory. */
 CtPhases *ct_phase_open(CtCheck *c, const CtClocks *clocks);

@@ -1,7 +1,7 @@
 /* check_quick.c: fast handlers of `check` for the most frequent instructions, which rarely have
    faults. They know what these instructions access without simt_access.h. A handler that cannot
    decide at once leaves the instruction to ct_simt_step. */
-#include "check_state.h"
+#include "check_parts.h"
 #include "runtime/simt/run/simt_scalar.h"
 
 static const CtIn *run(const CtCheckWorker *k, const CtIn *in, CtWarp *w) {

@@ -1,6 +1,6 @@
 /* check_regs.c: `check` of fragments: reads of elements that a thread never wrote. A row is one
    element of all lanes. */
-#include "check_state.h"
+#include "check_parts.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* check_unset.c: `check` of shared memory: reads of what the block has not written. The shadow's word
    of such a granule is of an earlier block. */
-#include "check_state.h"
+#include "check_parts.h"
 
 static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
   int n;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/convert.h"
-#include "check_state.h"
+#include "check_parts.h"
 
 static uint64_t bits_at(const char *p, size_t bytes) {
   uint64_t bits = 0;

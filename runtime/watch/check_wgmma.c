@@ -2,7 +2,7 @@
    covers its group, nobody may touch its sums or change a fragment A. A wgmma_fence must come
    before the first wgmma, and again before a wgmma whose registers ordinary instructions have
    touched since. check_clock.c follows what wgmma reads in shared memory. */
-#include "check_state.h"
+#include "check_parts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* check_within.c: `check` of coordinates (runtime/ir/ir_within.c): a coordinate outside its mode
    whose element still lies inside the buffer. If the same line also reads or writes outside the
    buffer, the coordinate is not reported. */
-#include "check_state.h"
+#include "check_parts.h"
 
 /* Lanes whose coordinate is not in 0 .. extent-1. */
 static uint32_t outside_4(const CtIn *code, const CtWarp *w) {

@@ -2,7 +2,7 @@
    address. It looks only at values from which addresses are computed. A result that wrapped is
    kept together with the number it should have been. If later arithmetic makes it right again,
    it is not an error. */
-#include "check_state.h"
+#include "check_parts.h"
 
 #include "runtime/simt/run/simt_scalar.h"
 

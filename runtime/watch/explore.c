@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check_state.h"
+#include "check_parts.h"
 #include "orders.h"
 #include "runtime/base/hash_table.h"
 #include "runtime/simt/run/simt_kept.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "check_state.h"
+#include "check_parts.h"
 #include "mutant.h"
 #include "runtime/simt/run/simt_kept.h"
 
