@@ -7,22 +7,10 @@
 #include "interp/trace/front.h"
 #include "interp/state/fields.h"
 #include "launch_capture.h"
-#include "launch_graph.h"
+#include "graph.h"
 #include "launch_joint.h"
 
 #define GRAPH_TYPE "graph"
-
-/* A userdata. User value 1: the function; 2: a table of its arguments; 3: the table of GraphParts. */
-typedef struct Graph {
-  GraphParts *head; /* of the device where it began; the parts of others are behind it */
-  CuttleState *state;
-  CtDevice *device; /* where it began */
-  int rank;         /* as StateRecorder.rank */
-  int n_args;
-  bool is_open, is_recording;
-} Graph;
-
-enum { USER_FN = 1, USER_ARGS, USER_KEPT };
 
 static Graph *check_graph(lua_State *L) {
   Graph *g = luaL_testudata(L, 1, GRAPH_TYPE);
@@ -37,11 +25,9 @@ static Graph *check_graph(lua_State *L) {
 
 /* {====== Parts ====== */
 
-static GraphParts *next_part(const GraphParts *p) { return (GraphParts *)(void *)p->recorder.next; }
-
 static void free_parts(GraphParts *head) {
   while (head != NULL) {
-    GraphParts *next = next_part(head);
+    GraphParts *next = graph_next_part(head);
     CtAlloc alloc = head->recorder.state->alloc;
     launch_parts_clear(head);
     ct_free(alloc, head, sizeof *head);
@@ -113,7 +99,7 @@ static void close_graph(Graph *g) {
 }
 
 static void drop_parts(GraphParts *head) {
-  for (GraphParts *p = head; p != NULL; p = next_part(p)) {
+  for (GraphParts *p = head; p != NULL; p = graph_next_part(p)) {
     if (p->recorder.device != NULL) {
       ct_graph_drop(p->recorder.device);
     }
@@ -145,7 +131,7 @@ static int check_recorded(lua_State *L) {
 /* What the driver knows of the same device from before can be updated. */
 static CtGraph *take_exec(GraphParts *old, const CtDevice *device) {
   CtGraph *exec = NULL;
-  for (GraphParts *p = old; p != NULL && exec == NULL; p = next_part(p)) {
+  for (GraphParts *p = old; p != NULL && exec == NULL; p = graph_next_part(p)) {
     if (p->recorder.device == device) {
       exec = p->exec;
       p->exec = NULL;
@@ -164,7 +150,7 @@ static CtStatus end_part(GraphParts *p, GraphParts *old, CtErr *err) {
   p->exec = take_exec(old, device);
   CtStatus status = ct_graph_end(device, &p->exec, err);
   if (status != CT_OK && old != NULL) {
-    for (GraphParts *q = old; q != NULL; q = next_part(q)) {
+    for (GraphParts *q = old; q != NULL; q = graph_next_part(q)) {
       if (q->recorder.device == device) {
         q->exec = p->exec;
         p->exec = NULL;
@@ -176,7 +162,7 @@ static CtStatus end_part(GraphParts *p, GraphParts *old, CtErr *err) {
 
 static CtStatus end_parts(GraphParts *head, GraphParts *old, CtErr *err) {
   CtStatus status = CT_OK;
-  for (GraphParts *p = head; p != NULL && status == CT_OK; p = next_part(p)) {
+  for (GraphParts *p = head; p != NULL && status == CT_OK; p = graph_next_part(p)) {
     status = p->recorder.device == NULL ? CT_OK : end_part(p, old, err);
   }
   return status;
@@ -201,7 +187,7 @@ static void record(lua_State *L, Graph *g, int n) {
   g->is_recording = false;
   if (end_parts(head, g->head, &err) != CT_OK) {
     drop_parts(head);
-    if (g->head != NULL && next_part(g->head) != NULL) {
+    if (g->head != NULL && graph_next_part(g->head) != NULL) {
       close_graph(g);
     }
     diag_raise(L, &err);
@@ -299,162 +285,12 @@ static void record_again(lua_State *L, Graph *g, int n) {
   keep_args(L, 1, 2, n);
 }
 
-/* Reads launch number i of the table at `launches` again. Pushes what it keeps, of which the kernel is the third
-   value. Raises. */
-static const KeptLaunch *read_kept(lua_State *L, int launches, int i, LaunchArgs *args) {
-  int top = lua_gettop(L);
-  lua_rawgeti(L, launches, i);
-  lua_rawgeti(L, -1, 1);
-  const KeptLaunch *launch = lua_touserdata(L, -1);
-  luaL_checkstack(L, launch->n_args + 16, "too many arguments");
-  for (int k = 0; k <= launch->n_args; k++) {
-    lua_rawgeti(L, top + 1, k + 2);
-  }
-  launch_read(L, top + 3, top + 4, launch->n_args, &launch->config, args);
-  return launch;
-}
-
-/* Carries out launch number i of the table at `launches`. Raises. */
-static void relaunch(lua_State *L, int launches, int i) {
-  CuttleState *s = state_of(L);
-  int top = lua_gettop(L);
-  LaunchArgs args;
-  const KeptLaunch *launch = read_kept(L, launches, i, &args);
-  const CtIr *ir = &launch->spec->ir;
-  bool is_same = (args.notes != LAUNCH_NO_NOTES) == ir->is_checked &&
-                 (args.notes == LAUNCH_NOTES_OF_OVERFLOW) == ir->finds_overflow;
-  Spec *spec = is_same ? launch->spec : launch_spec(L, top + 3, &launch->config, &args);
-  launch_settle(&args, &spec->ir);
-  int rank = s->rank;
-  if (launch->rank >= 0) {
-    s->rank = launch->rank; /* joint_guard or m:run set it anew where this raises */
-  }
-  Launch l;
-  launch_set(&l, L, top + 3, &launch->config, &args, spec, launch->n);
-  launch_run(&l);
-  s->rank = rank;
-  lua_settop(L, top);
-}
-
-/* A step of streams and events. */
-static CtStatus run_order(CuttleState *s, const StateStep *step, CtErr *err) {
-  uint32_t stream = (uint32_t)step->launch, event = (uint32_t)step->byte;
-  return step->kind == STATE_RECORD ? order_record(&s->taps.order, s->alloc, event, stream, err)
-         : step->kind == STATE_WAIT ? order_wait(&s->taps.order, s->alloc, stream, event, err)
-                                    : order_begin_branch(&s->taps.order, s->alloc, stream, err);
-}
-
-static void run_step(lua_State *L, const StateStep *step) {
-  if (step->kind == STATE_LAUNCH) {
-    relaunch(L, 2, step->launch);
-    return;
-  }
-  if (step->kind == STATE_MEET) {
-    launch_joint_run(L);
-    return;
-  }
-  if (step->kind >= STATE_RECORD) {
-    diag_try(L, run_order(state_of(L), step, diag_err(L)));
-    return;
-  }
-  state_await(L, step->dst);
-  if (step->src != NULL) {
-    state_await(L, step->src);
-  }
-  diag_try(L, recorder_run(step, diag_err(L)));
-}
-
-/* What comes after the graph comes after its branches. */
-static void end_branches(lua_State *L, const StateRecorder *r) {
-  CuttleState *s = r->state;
-  for (size_t i = 0; i < r->n_steps; i++) {
-    if (r->steps[i].kind == STATE_BRANCH) {
-      diag_try(
-          L, order_end_branch(&s->taps.order, s->alloc, (uint32_t)r->steps[i].launch, diag_err(L)));
-    }
-  }
-}
-
-/* While a call waited, others may have used the graph. Its table is at 2. */
-static void check_unchanged(lua_State *L, const Graph *g) {
-  lua_getiuservalue(L, 1, USER_KEPT);
-  if (!g->is_open || !lua_rawequal(L, 2, -1)) {
-    diag_error(L, "graph: it was closed or recorded anew while a collective of it waited; make a "
-                  "graph for each rank");
-  }
-  lua_pop(L, 1);
-}
-
-/* On the CPU engine, from step `at` on. A call may wait: in a coroutine it yields, and the steps go on after it. */
-static int run_steps(lua_State *L, int status, lua_KContext at) {
-  const Graph *g = lua_touserdata(L, 1);
-  const StateRecorder *r = &g->head->recorder;
-  check_unchanged(L, g);
-  if (at == 0) {
-    diag_try(L, order_begin_graph(&r->state->taps.order, r->state->alloc, diag_err(L)));
-  }
-  for (size_t i = (size_t)at; i < r->n_steps; i++) {
-    if (r->steps[i].kind == STATE_CALL) {
-      lua_rawgeti(L, 2, -r->steps[i].launch);
-      lua_callk(L, 0, 0, (lua_KContext)i + 1, run_steps);
-      check_unchanged(L, g);
-    } else {
-      run_step(L, &r->steps[i]);
-    }
-  }
-  end_branches(L, r);
-  (void)status;
-  return 0;
-}
-
-static int run_from_first(lua_State *L) { return run_steps(L, LUA_OK, 0); }
-
-/* Of all ranks, or of none, outside of m:run. However it ends, no rank runs then, and no launch waits. */
-static void run_ranks(lua_State *L, CuttleState *s) {
-  lua_pushcfunction(L, run_from_first);
-  lua_insert(L, 1);
-  int status = lua_pcall(L, 2, 0, 0);
-  s->rank = -1;
-  if (status != LUA_OK) {
-    launch_joint_drop(s);
-    lua_error(L);
-  }
-}
-
-/* On a device calls come before and after the launch of the whole. */
-static void run_calls(lua_State *L, const StateRecorder *r, bool is_before) {
-  for (size_t i = 0; i < r->n_steps; i++) {
-    lua_rawgeti(L, 2, -r->steps[i].launch);
-    lua_pushboolean(L, is_before);
-    lua_call(L, 1, 0);
-  }
-}
-
-/* Parts may wait for each other. They have been made ready, so each launch of one returns at once. */
-static void launch(lua_State *L, const Graph *g) {
-  const StateRecorder *head = &g->head->recorder;
-  run_calls(L, head, true);
-  for (const GraphParts *p = g->head; p != NULL; p = next_part(p)) {
-    if (p->exec != NULL) {
-      recorder_use(&p->recorder);
-      diag_try(L, ct_graph_launch(p->exec, diag_err(L)));
-    }
-  }
-  run_calls(L, head, false);
-}
-
-static void await_devices(lua_State *L, const Graph *g) {
-  for (const GraphParts *p = g->head; p != NULL; p = next_part(p)) {
-    state_await_device(L, p->recorder.device);
-  }
-}
-
 /* g(...): launches it; with other arguments than before, it is recorded anew first. */
 static int graph_call(lua_State *L) {
   Graph *g = check_graph(L);
   int n = lua_gettop(L) - 1;
   check_outside(L);
-  await_devices(L, g);
+  graph_await_devices(L, g);
   if (n != 0 && n != g->n_args) {
     return diag_error(L,
                       "graph: called with %d arguments; it was made with %d, so give as many, or "
@@ -466,14 +302,7 @@ static int graph_call(lua_State *L) {
   }
   lua_settop(L, 1);
   lua_getiuservalue(L, 1, USER_KEPT);
-  if (g->device != NULL) {
-    launch(L, g);
-  } else if (g->rank >= 0 || g->state->rank >= 0) {
-    return run_steps(L, LUA_OK, 0);
-  } else {
-    run_ranks(L, g->state);
-  }
-  return 0;
+  return graph_run(L, g);
 }
 
 static int graph_close(lua_State *L) {
@@ -516,7 +345,7 @@ static int graph_tostring(lua_State *L) {
   }
   const StateRecorder *r = &g->head->recorder;
   int n_devices = 0;
-  for (const GraphParts *p = g->head; p != NULL; p = next_part(p)) {
+  for (const GraphParts *p = g->head; p != NULL; p = graph_next_part(p)) {
     n_devices += p->exec != NULL;
   }
   const Count counts[] = {{r->n_launches, "launch", "launches"},
@@ -594,7 +423,7 @@ static void push_address(lua_State *L, const char *name, const CtStorage *s, siz
 static void add_captured(lua_State *L, int launches, int i, bool with_data) {
   int top = lua_gettop(L);
   LaunchArgs args;
-  const KeptLaunch *launch = read_kept(L, launches, i, &args);
+  const KeptLaunch *launch = graph_read_kept(L, launches, i, &args);
   launch_capture_push(L, top + 3, &launch->config, &args, "capture of a graph", with_data);
   lua_setfield(L, top, "spans");
   lua_setfield(L, top, "file");
