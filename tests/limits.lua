@@ -44,7 +44,7 @@ local limits <const> = {
     ["tests/lua/cpu/cooperative.lua"] = { "simt.c MAX_RESIDENT" },
     ["tests/lua/hopper/tma_rules.lua"] = { "ir_tma_box.c MAX_INSTRUCTIONS" },
     ["tests/lua/program/limits.lua"] = {
-      "program.h PROGRAM_MAX_CHUNKS", "simt.c MAX_THREADS", "timeline.c MAX_EVENTS",
+      "program.h PROGRAM_MAX_CHUNKS", "simt_open.c MAX_THREADS", "timeline.c MAX_EVENTS",
     },
     ["tests/lua/program/emit_file.lua"] = { "spec_trace.c MAX_FUNCTIONS" },
     ["tests/lua/program/command_line.lua"] = { "program_options.c MAX_SM" },

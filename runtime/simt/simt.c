@@ -1,92 +1,21 @@
-/* simt.c: the CPU engine: a pool of threads that run the blocks of a launch (simt_team.c). The handlers
-   are in the files of CT_SIMT_PARTS, programs come from simt_lower.c. */
-#include "runtime/simt/simt.h"
+/* simt.c: the CPU engine: threads run the blocks of a launch (simt_team.c). The handlers are in the files of
+   CT_SIMT_PARTS, programs come from simt_lower.c, and simt_open.c makes the engine. */
+#include "simt_pool.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "runtime/base/fork.h"
 #include "runtime/base/size.h"
-#include "runtime/simt/lower/simt_lower.h"
-#include "runtime/simt/run/simt_engine.h"
 #include "runtime/simt/run/simt_kept.h"
 #include "runtime/simt/run/simt_plan.h"
 #include "runtime/simt/run/simt_watch.h"
 
 enum { LOOK_NS = 20 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
-enum { CACHE_LINE = 64, MAX_THREADS = 1024 };
+enum { CACHE_LINE = 64 };
 enum { MAX_RESIDENT = 1 << 14 }; /* blocks of a cooperative launch; no GPU has as many at once */
 enum { MAX_JOINT = 1 << 14 };    /* launches of ranks that run at once */
 
-typedef struct Thread {
-  CtSimtEngine *engine;
-  pthread_t id;
-  int index; /* of its worker */
-} Thread;
-
-struct CtSimtEngine {
-  CtAlloc alloc;
-  const char *isa;
-  CtHandler handlers[CT_SIMT_OP_COUNT];
-  int n_threads; /* that can run blocks, the caller's included */
-  Thread *threads;
-  CtWorker *workers; /* of all launches that run; kept for the next ones */
-  size_t cap_workers;
-  CtWorker **teams; /* the first of each team; kept as well */
-  size_t cap_teams;
-  int max_threads;
-  pthread_mutex_t launch; /* held by the one launch that runs */
-  pthread_mutex_t lock;   /* of what follows */
-  pthread_cond_t wake, done;
-  uint64_t round;       /* counts launches */
-  int n_called, n_busy; /* threads of this round; those still at it */
-  CtSimtGroup *group;   /* what they run */
-  bool quit;
-  unsigned
-      forks; /* ct_fork_count when the threads were started: a child of that process has none of them */
-  char *mem; /* of all workers; kept for the next launch */
-  size_t mem_bytes;
-  CtIn *code; /* bound to handlers; kept as well */
-  size_t cap_code;
-  CtHandler *watched; /* handlers of the code when there is a watcher; kept as well */
-  size_t cap_watched;
-  CtHandler *turns; /* the same of a planned launch */
-  size_t cap_turns;
-};
-
 /* --- the pool --------------------------------------------------------------------------------------- */
-
-static void *thread_main(void *ud) {
-  const Thread *t = ud;
-  CtSimtEngine *e = t->engine;
-  uint64_t seen = 0;
-  pthread_mutex_lock(&e->lock);
-  for (;;) {
-    while (!e->quit && (e->round == seen || t->index >= e->n_called)) {
-      seen = e->round;
-      pthread_cond_wait(&e->wake, &e->lock);
-    }
-    if (e->quit) {
-      break;
-    }
-    seen = e->round;
-    pthread_mutex_unlock(&e->lock);
-    ct_simt_work(e->group, t->index);
-    pthread_mutex_lock(&e->lock);
-    if (--e->n_busy == 0) {
-      pthread_cond_signal(&e->done);
-    }
-  }
-  pthread_mutex_unlock(&e->lock);
-  return NULL;
-}
-
-/* Are the engine's threads those of a process that this one was forked from? */
-static bool is_of_parent(const CtSimtEngine *e) { return e->forks != ct_fork_count(); }
 
 /* Waits until the other threads are done, or for a while: false. */
 static bool wait_for_others(CtSimtEngine *e) {
@@ -120,123 +49,11 @@ static void run_group(CtSimtEngine *e, CtSimtGroup *g) {
     if (ct_flag_value(g->jobs[0].interrupt) == CT_FLAG_ASK) {
       (void)ct_flag_answer(g->jobs[0].interrupt);
     }
-    if (is_of_parent(e)) { /* who answered has forked, and nobody else works here */
+    if (ct_simt_is_of_parent(e)) { /* who answered has forked, and nobody else works here */
       atomic_store(&g->jobs[0].interrupted, true);
       return;
     }
   }
-}
-
-static int count_cpus(void) {
-#ifdef CPU_COUNT
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    return CPU_COUNT(&set);
-  }
-#endif
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : (int)ct_min(n, MAX_THREADS);
-}
-
-/* Starts what threads it can: with fewer an engine is slower, not wrong. They take no signals, so
-   that the program's own threads handle Ctrl-C. */
-static void start_threads(CtSimtEngine *e) {
-  sigset_t all, old;
-  e->forks = ct_fork_count();
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  for (e->n_threads = 1; e->n_threads < e->max_threads; e->n_threads++) {
-    Thread *t = &e->threads[e->n_threads];
-    *t = (Thread){.engine = e, .index = e->n_threads};
-    if (pthread_create(&t->id, NULL, thread_main, t) != 0) {
-      break;
-    }
-  }
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-static void make_locks(CtSimtEngine *e) {
-  pthread_mutex_init(&e->launch, NULL);
-  pthread_mutex_init(&e->lock, NULL);
-  pthread_cond_init(&e->wake, NULL);
-  pthread_cond_init(&e->done, NULL);
-}
-
-/* In a child made by fork the pool is made anew. What the parent's threads held is left as it is. */
-static void adopt(CtSimtEngine *e) {
-  e->round = 0; /* so that the new threads wait for the next one */
-  e->n_busy = 0;
-  make_locks(e);
-  start_threads(e);
-}
-
-/* --- opening and closing ------------------------------------------------------------------------------ */
-
-CtStatus ct_simt_open(CtAlloc alloc, int n_threads, const char *isa, CtSimtEngine **out,
-                      CtErr *err) {
-  CtSimtEngine made = {.alloc = alloc};
-  CtStatus status = ct_simt_choose_isa(isa, &made.isa, made.handlers, err);
-  if (status != CT_OK) {
-    return status;
-  }
-  if (n_threads < 0 || n_threads > MAX_THREADS) {
-    return ct_fail(err, CT_EINVAL, "CPU engine: %d threads; expected 0 (one per core) to %d",
-                   n_threads, MAX_THREADS);
-  }
-  CtSimtEngine *e = ct_alloc(alloc, sizeof *e);
-  if (e == NULL) {
-    return ct_fail_nomem(err);
-  }
-  *e = made;
-  e->max_threads = n_threads == 0 ? count_cpus() : n_threads;
-  e->threads = ct_alloc(alloc, (size_t)e->max_threads * sizeof *e->threads);
-  if (e->threads == NULL) {
-    ct_free(alloc, e, sizeof *e);
-    return ct_fail_nomem(err);
-  }
-  make_locks(e);
-  start_threads(e);
-  *out = e;
-  return CT_OK;
-}
-
-static void end_threads(CtSimtEngine *e) {
-  pthread_mutex_lock(&e->lock);
-  e->quit = true;
-  pthread_cond_broadcast(&e->wake);
-  pthread_mutex_unlock(&e->lock);
-  for (int i = 1; i < e->n_threads; i++) {
-    pthread_join(e->threads[i].id, NULL);
-  }
-  pthread_cond_destroy(&e->done);
-  pthread_cond_destroy(&e->wake);
-  pthread_mutex_destroy(&e->lock);
-  pthread_mutex_destroy(&e->launch);
-}
-
-void ct_simt_close(CtSimtEngine *e) {
-  if (e == NULL) {
-    return;
-  }
-  CtAlloc alloc = e->alloc;
-  if (!is_of_parent(e)) { /* else nobody is there to wait for */
-    end_threads(e);
-  }
-  ct_free(alloc, e->code, e->cap_code * sizeof *e->code);
-  ct_free(alloc, e->watched, e->cap_watched * sizeof *e->watched);
-  ct_free(alloc, e->turns, e->cap_turns * sizeof *e->turns);
-  ct_free(alloc, e->mem, e->mem_bytes);
-  ct_free(alloc, e->threads, (size_t)e->max_threads * sizeof *e->threads);
-  ct_free(alloc, e->workers, e->cap_workers * sizeof *e->workers);
-  ct_free(alloc, (void *)e->teams, e->cap_teams * sizeof *e->teams);
-  ct_free(alloc, e, sizeof *e);
-}
-
-int ct_simt_threads(const CtSimtEngine *e) { return e->n_threads; }
-const char *ct_simt_isa(const CtSimtEngine *e) { return e->isa; }
-
-CtStatus ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
-  return ct_low_program(alloc, ir, out, err);
 }
 
 /* --- code --------------------------------------------------------------------------------------------- */
@@ -593,8 +410,8 @@ static CtStatus run_entries(CtSimtEngine *e, CtSimtJob *jobs, const CtSimtEntry 
   for (size_t i = 0; i < n && status == CT_OK; i++) {
     status = make_job(e, &g, &entries[i], err);
   }
-  if (is_of_parent(e)) {
-    adopt(e);
+  if (ct_simt_is_of_parent(e)) {
+    ct_simt_adopt(e);
   }
   if (status == CT_OK && g.n_jobs > 0) {
     pthread_mutex_lock(&e->launch);
