@@ -12,6 +12,9 @@
 void function_begin(lua_State *L);       /* before the traces of a kernel: nothing is wanted */
 void function_end(lua_State *L);         /* after them; never raises */
 int function_count_wanted(lua_State *L); /* a function that is traced may want others */
+/* Pushes the list of them; returns their number. Pushes the last one, which is traced next. */
+int function_push_wanted(lua_State *L);
+void function_push_call(lua_State *L);
 const char *function_wanted_key(lua_State *L);
 bool function_wanted_noinline(lua_State *L);
 /* Pushes what is to be traced as a kernel. */
