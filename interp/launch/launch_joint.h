@@ -14,7 +14,8 @@
 TapAnswer launch_joint_before(Launch *l, CtErr *err);
 CtStatus launch_joint_after(Launch *l, CtStatus status, CtErr *err);
 
-bool launch_joint_is_empty(const CuttleState *s); /* nothing is gathered */
+bool launch_joint_is_empty(const CuttleState *s);       /* nothing is gathered */
+int launch_joint_count(const CuttleState *s, int rank); /* how many of a rank are */
 /* Runs what is gathered; raises. Forgets it. */
 void launch_joint_run(lua_State *L);
 void launch_joint_drop(CuttleState *s);

@@ -40,5 +40,6 @@ bool bind_is_mbarrier(lua_State *L, int idx); /* or several */
    `methods`. */
 void bind_add_partition(lua_State *L, int module, int methods);
 void bind_add_lifted(lua_State *L, int module, int methods);
+void bind_add_moves(lua_State *L, int module, int methods);
 
 #endif

@@ -1,5 +1,4 @@
-/* bind_tensor.c: the tensor type in Lua: fields, elements, slices, text and closing, and the
-   functions that move elements: copy, fill, clear, to, totable. */
+/* bind_tensor.c: the tensor type in Lua: fields, elements, slices, tables, text and closing. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -355,19 +354,13 @@ static int close(lua_State *L) {
   return 0;
 }
 
-/* {====== Moving elements ====== */
-
-static int64_t size_of(CtTuple shape) { /* for a host tensor: the size is known, and it fits */
-  CtInt n;
-  CtCx none = {NULL, NULL};
-  return ct_product(&none, shape, &n, NULL) == CT_OK ? n.v : 0;
-}
+/* {====== Tables ====== */
 
 /* Pushes nested tables over the modes from `mode` on: entry i + 1 has coordinate i of that mode.
    `step` is how far apart, in linear order, two neighbours of the mode are. */
 static const char *push_nested(lua_State *L, const Tensor *t, int mode, const char *p,
                                int64_t step) {
-  int64_t n = size_of(ct_mode(t->layout, mode).shape);
+  int64_t n = tensor_size_of(ct_mode(t->layout, mode).shape);
   int64_t bytes = step * (int64_t)ct_dtype_bytes(t->dtype);
   bool is_last = mode + 1 == ct_layout_rank(t->layout);
   luaL_checkstack(L, 4, "too many modes");
@@ -386,7 +379,7 @@ static const char *push_nested(lua_State *L, const Tensor *t, int mode, const ch
 /* t:totable() -> nested tables: entry [i + 1][j + 1] is element (i,j). */
 static int totable(lua_State *L) {
   const Tensor *t = tensor_check_host(L, 1, "totable");
-  int64_t n = size_of(t->layout.shape);
+  int64_t n = tensor_size_of(t->layout.shape);
   size_t bytes = 0;
   if (!ct_fits_memory(n, ct_dtype_bytes(t->dtype), &bytes)) {
     diag_error(L, "totable: not enough memory for a table of %I elements", (LUAI_UACINT)n);
@@ -397,221 +390,9 @@ static int totable(lua_State *L) {
   return 1;
 }
 
-/* "cpu", "cuda" or "cuda:1" as a device; NULL is the CPU. */
-static CtDevice *check_device(lua_State *L, int idx) {
-  const char *text = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : "";
-  CtDevice *device = NULL;
-  int ordinal = -1, end = 0;
-  if (strcmp(text, "cpu") == 0) {
-    return NULL;
-  }
-  bool is_numbered = sscanf(text, "cuda:%3d%n", &ordinal, &end) == 1 && text[end] == '\0';
-  if (strcmp(text, "cuda") != 0 && (!is_numbered || ordinal < 0)) {
-    diag_type_error(L, idx, "to", "\"cpu\", \"cuda\" or \"cuda:1\"");
-  }
-  diag_try(L, state_check_device(state_of(L), text, diag_err(L)));
-  diag_try(L, state_cuda(state_of(L), ordinal, &device, diag_err(L)));
-  return device;
-}
-
-/* Now, or whenever the graph that is being recorded is launched. */
-static CtStatus copy_bytes(CuttleState *s, CtStorage *src, size_t src_at, CtStorage *dst,
-                           size_t dst_at, size_t bytes, CtErr *err) {
-  return s->taps.recorder != NULL
-             ? recorder_copy(s->taps.recorder, src, src_at, dst, dst_at, bytes, err)
-             : ct_storage_copy(src, src_at, dst, dst_at, bytes, err);
-}
-
-/* t:to(device) -> a copy there, with the same layout. */
-static int to(lua_State *L) {
-  const Tensor *t = tensor_check_recordable(L, 1, "to");
-  CtDevice *device = check_device(L, 2);
-  int64_t lo, hi, size;
-  Tensor *copy = tensor_push_alloc(L, "to", t->dtype, t->layout, device);
-  diag_try(L, ct_walk_bounds(t->layout, &lo, &hi, &size, diag_err(L)));
-  size_t bytes = (size_t)ct_dtype_span(t->dtype, hi - lo + 1);
-  if (ct_dtype_is_packed(t->dtype) && (t->offset.v + lo) % 2 != 0) {
-    return diag_error(
-        L, "to: the tensor of %s begins within a byte; copy the tensor that it is a part of",
-        ct_dtypes[t->dtype].name);
-  }
-  diag_try(L, copy_bytes(state_of(L), t->storage, tensor_byte(t, lo), copy->storage, 0, bytes,
-                         diag_err(L)));
-  if (t->name != NULL) {
-    tensor_set_name(L, -1, t->name);
-  }
-  return 1;
-}
-
-/* _launch.table_on(dtype, table, nil, device) -> a tensor there with the table's entries, as from_table has them. It is
-   filled at once, also while a graph is recorded: for tables that operators keep. */
-static int table_on(lua_State *L) {
-  CtCx cx = bind_enter(L);
-  CtLayout layout;
-  CtInt n;
-  lua_settop(L, 4);
-  CtDtype dtype = bind_to_dtype(L, 1, "from_table");
-  CtDevice *device = check_device(L, 4);
-  const void *data = tensor_read_table(L, "from_table", dtype, &cx, &layout);
-  Tensor *made = tensor_push_alloc(L, "from_table", dtype, layout, device);
-  diag_try(L, ct_size(&cx, layout, &n, diag_err(L)));
-  if (ct_dtype_is_packed(dtype)) {
-    diag_try(L, tensor_scatter(made, data, diag_err(L)));
-    return 1;
-  }
-  diag_try(L,
-           ct_storage_fill(made->storage, data, (size_t)n.v * ct_dtype_bytes(dtype), diag_err(L)));
-  return 1;
-}
-
-/* Are n elements from the tensor's first one on whole bytes? */
-static bool are_bytes(const Tensor *t, int64_t n) {
-  return tensor_begins_at_byte(t) && (n % 2 == 0 || !ct_dtype_is_packed(t->dtype));
-}
-
-/* The layout reaches each index from 0 to its size exactly once. */
-static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
-  CtLayout inverse;
-  CtInt n, m;
-  CtErr err;
-  bool ok = ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
-            ct_size(cx, layout, &n, &err) == CT_OK && ct_size(cx, inverse, &m, &err) == CT_OK;
-  *size = ok ? n.v : 0;
-  return ok && n.v == m.v;
-}
-
-static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src, const Tensor *dst,
-                              CtErr *err) {
-  Dense d;
-  int64_t n;
-  if (ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
-      is_compact(cx, src->layout, &n) && are_bytes(src, n) &&
-      are_bytes(dst, n)) { /* as one block, from device to device without the host */
-    return copy_bytes(s, src->storage, tensor_byte(src, 0), dst->storage, tensor_byte(dst, 0),
-                      (size_t)ct_dtype_span(src->dtype, n), err);
-  }
-  if (s->taps.recorder != NULL) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "graph: copy can be recorded only between two tensors that have the same compact layout "
-        "and share no memory; copy these in a kernel");
-  }
-  CtStatus status = dense_open(&d, src, err);
-  if (status != CT_OK) {
-    return status;
-  }
-  bool overlaps = d.copy == NULL && src->storage == dst->storage;
-  if (overlaps) { /* moving in place would read what it wrote */
-    dense_close(&d);
-    d = (Dense){.alloc = src->storage->alloc,
-                .bytes = (size_t)d.n * ct_dtype_bytes(src->dtype) + 1};
-    d.copy = ct_alloc(d.alloc, d.bytes);
-    status = d.copy == NULL ? ct_fail_nomem(err) : tensor_gather(src, d.copy, err);
-    d.p = d.copy;
-  }
-  if (status == CT_OK) {
-    status = tensor_scatter(dst, d.p, err);
-  }
-  dense_close(&d);
-  return status;
-}
-
-/* copy(src, dst): element i of one is element i of the other, whatever their shapes. */
-static int copy(lua_State *L) {
-  CtDtype dtype;
-  if (front_ir(L) != NULL) {
-    return traced_copy(L);
-  }
-  if (bind_test_atom(L, 1, &dtype) != NULL) {
-    return diag_error(L, "copy: atoms copy in kernels; on the host write copy(src, dst)");
-  }
-  CtCx cx = bind_enter(L);
-  const Tensor *src = tensor_check_recordable(L, 1, "copy");
-  const Tensor *dst = tensor_check_recordable(L, 2, "copy");
-  if (src->dtype != dst->dtype) {
-    return diag_error(L, "copy: %s has elements %s but %s has %s; expected the same type",
-                      tensor_push_role(L, 1, "the source"), ct_dtypes[src->dtype].name,
-                      tensor_push_role(L, 2, "the destination"), ct_dtypes[dst->dtype].name);
-  }
-  if (size_of(src->layout.shape) != size_of(dst->layout.shape)) {
-    return diag_error(L, "copy: %s %s and %s %s have different sizes; the sizes must agree",
-                      tensor_push_role(L, 1, "the source"), bind_layout_text(&cx, src->layout),
-                      tensor_push_role(L, 2, "the destination"),
-                      bind_layout_text(&cx, dst->layout));
-  }
-  diag_try(L, copy_elements(state_of(L), &cx, src, dst, diag_err(L)));
-  return 0;
-}
-
-static CtStatus fill_elements(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
-  const Elem *e = ud;
-  size_t bytes = ct_dtype_bytes(dtype);
-  (void)err;
-  for (int64_t i = 0; i < n; i++) {
-    elem_store(dtype, (char *)dst + (size_t)i * bytes, *e);
-  }
-  return CT_OK;
-}
-
-/* fill(t, value) */
-static int fill(lua_State *L) {
-  if (front_ir(L) != NULL) {
-    return traced_fill(L);
-  }
-  const Tensor *t = tensor_check_host(L, 1, "fill");
-  Elem e;
-  diag_try(L, elem_from_lua(L, 2, t->dtype, "fill", &e, diag_err(L)));
-  diag_try(L, tensor_generate(t, fill_elements, &e, diag_err(L)));
-  return 0;
-}
-
-/* Is it a device's, whose launches so far and from now on are in its own stream? */
-static bool is_in_order(const CtStorage *s) {
-  return s->device != NULL && s->stream == ct_device_stream(s->device);
-}
-
-/* A graph records the fill of a row of bytes; a device is given it, and the host does not wait. */
-static CtStatus clear_row(CuttleState *s, const Tensor *t, int64_t n, CtErr *err) {
-  size_t at = tensor_byte(t, 0), bytes = (size_t)ct_dtype_span(t->dtype, n);
-  return s->taps.recorder != NULL ? recorder_set(s->taps.recorder, t->storage, at, 0, bytes, err)
-                                  : ct_storage_set(t->storage, at, 0, bytes, err);
-}
-
-/* clear(t): zeros. */
-static int clear(lua_State *L) {
-  if (front_ir(L) != NULL) {
-    return traced_clear(L);
-  }
-  CuttleState *s = state_of(L);
-  const Tensor *t = tensor_check_recordable(L, 1, "clear");
-  Elem zero;
-  int64_t n;
-  if (s->taps.recorder != NULL || is_in_order(t->storage)) {
-    CtCx cx = bind_enter(L);
-    if (is_compact(&cx, t->layout, &n) && are_bytes(t, n)) {
-      diag_try(L, clear_row(s, t, n, diag_err(L)));
-      return 0;
-    }
-  }
-  if (s->taps.recorder != NULL) {
-    return diag_error(L, "graph: clear can be recorded only for a tensor with a compact layout; "
-                         "clear this one in a kernel");
-  }
-  memset(&zero, 0, sizeof zero);
-  diag_try(L, tensor_generate(t, fill_elements, &zero, diag_err(L)));
-  return 0;
-}
-
 /* {====== Registration ====== */
 
-/* In the order of the documentation: functions of the module that are methods, too. */
-static const luaL_Reg functions[] = {
-    {"copy", copy}, {"fill", fill}, {"clear", clear}, {NULL, NULL}};
-
-static const luaL_Reg internals[] = {{"_launch.table_on", table_on}, {NULL, NULL}};
-
-static const luaL_Reg methods[] = {
-    {"totable", totable}, {"to", to}, {"close", close}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"totable", totable}, {"close", close}, {NULL, NULL}};
 
 static const char *const field_names[] = {"dtype",  "layout", "shape", "stride",
                                           "device", "name",   NULL};
@@ -632,11 +413,7 @@ void bind_open_tensor(lua_State *L) {
   lua_newtable(L); /* methods */
   int table = lua_gettop(L);
   luaL_setfuncs(L, methods, 0);
-  luaL_setfuncs(L, functions, 0);
-  lua_pushvalue(L, module);
-  luaL_setfuncs(L, functions, 0);
-  luaL_setfuncs(L, internals, 0);
-  lua_pop(L, 1);
+  bind_add_moves(L, module, table);
   bind_add_lifted(L, module, table);
   bind_add_partition(L, module, table);
   bind_add_guard(L, module, table);

@@ -148,6 +148,13 @@ void tensor_note_remote(lua_State *L, const Tensor *t);
    after the tensor's title: "is closed; ...". */
 CtStatus tensor_live(const Tensor *t, CtErr *err) CT_NODISCARD;
 
+/* Of the shape of a host tensor, whose size is known and fits. */
+static inline int64_t tensor_size_of(CtTuple shape) {
+  CtInt n;
+  CtCx none = {NULL, NULL};
+  return ct_product(&none, shape, &n, NULL) == CT_OK ? n.v : 0;
+}
+
 /* All elements in linear (colexicographic) order to or from a dense array of size(t) elements. The
    tensor is live. */
 CtStatus tensor_gather(const Tensor *t, void *dst, CtErr *err) CT_NODISCARD;

@@ -228,6 +228,18 @@ void ct_emit_open(CtEmit *e); /* one level deeper, in a new scope; ct_emit_close
 void ct_emit_close(CtEmit *e, size_t mark);
 
 void ct_emit_plan(CtEmit *e);
+/* The text uses the buffer. */
+static inline void ct_emit_use_buf(CtEmit *e, uint32_t buf) {
+  e->buf_used[buf] = true;
+  e->buf_used[ct_ir_memory(e->ir, buf)] = true;
+}
+static inline bool ct_emit_is_value(CtOp op) {
+  return ct_ops[op].cls == CT_CLS_PURE || ct_ops[op].cls == CT_CLS_READ;
+}
+/* emit_plan_pointer.c, once the operations are numbered. */
+void ct_emit_plan_pointers(CtEmit *e);
+/* emit_plan_continued.c, once it is known what is written where. */
+void ct_emit_plan_continued(CtEmit *e);
 /* emit_plan_flow.c. Jumps come first: the scopes of variables depend on them. */
 void ct_emit_plan_jumps(CtEmit *e);
 void ct_emit_plan_vars(CtEmit *e);
@@ -248,6 +260,14 @@ bool ct_emit_is_plain_division(const CtIr *ir, const CtInst *inst);
 bool ct_emit_is_bit_division(const CtIr *ir, const CtInst *inst);
 static inline bool ct_emit_is_leaf(const CtIr *ir, CtVal v) {
   return ct_ops[ct_inst(ir, v)->op].cls == CT_CLS_LEAF;
+}
+/* A name that tells what a value is for, if neither the script nor its operation names it. The first use in
+   the text decides, and it comes last here. */
+static inline void ct_emit_want(CtEmit *e, CtVal v, const char *name, const char *suffix) {
+  if (name != NULL && !ct_emit_is_leaf(e->ir, v)) {
+    e->vals[v].wanted = name;
+    e->vals[v].suffix = suffix;
+  }
 }
 /* A value of other lanes: an operation with an effect on the warp that reads as an expression. */
 bool ct_emit_is_exchange(const CtInst *inst);

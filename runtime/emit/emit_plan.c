@@ -59,94 +59,6 @@ static void number(CtEmit *e, CtRegion r, CtRegion parent, CtVal loop, int depth
   set_looped(e, first, 0);
 }
 
-static bool is_value(CtOp op) {
-  return ct_ops[op].cls == CT_CLS_PURE || ct_ops[op].cls == CT_CLS_READ;
-}
-
-static void use_buf(CtEmit *e, uint32_t buf) {
-  e->buf_used[buf] = true;
-  e->buf_used[ct_ir_memory(e->ir, buf)] = true;
-}
-
-/* --- pointers ------------------------------------------------------------------------------------ */
-
-static CtEmitPtr *add_ptr(CtEmit *e, uint32_t buf, CtVal v) {
-  CtEmitPtr *p = ct_emit_find_ptr(e, buf, v);
-  if (p == NULL) {
-    p = ct_arena_alloc(&e->arena, sizeof *p);
-    if (p == NULL) {
-      ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
-      return NULL;
-    }
-    p->buf = buf;
-    CtEmitPtr **end = &e->vals[v].ptrs;
-    while (*end != NULL) {
-      end = &(*end)->next;
-    }
-    *end = p;
-  }
-  return p;
-}
-
-/* Is the buffer there where v is made? */
-static bool is_there(const CtEmit *e, uint32_t buf, CtVal v) {
-  CtVal begins = e->ir->bufs[buf].begins;
-  return begins == 0 || e->vals[v].pos > e->vals[begins].pos;
-}
-
-/* For an offset x + y made inside a loop, with x from outside: the pointer starts from a pointer
-   for x, declared where x was made. We also use such a pointer if it exists for another reason. */
-static void find_base(CtEmit *e, CtEmitPtr *p, CtVal v) {
-  const CtInst *sum = ct_inst(e->ir, v);
-  if (sum->op != CT_OP_ADD || !ct_emit_is_exact(e->ir, v)) {
-    return;
-  }
-  for (int i = 0; i < 2 && p->base == NULL; i++) {
-    CtVal x = sum->args[i];
-    if (ct_emit_is_leaf(e->ir, x) || !is_there(e, p->buf, x)) {
-      continue;
-    }
-    bool outside =
-        ct_inst(e->ir, x)->op != CT_OP_FOR && ct_emit_loop_of(e, x) != ct_emit_loop_of(e, v);
-    CtEmitPtr *base = outside ? add_ptr(e, p->buf, x) : ct_emit_find_ptr(e, p->buf, x);
-    if (base != NULL) {
-      p->base = base;
-      p->addend = sum->args[1 - i];
-      base->wanted = base->wanted == NULL ? p->wanted : base->wanted;
-      base->is_written = base->is_written || p->is_written;
-    }
-  }
-}
-
-static void collect_view(void *ud, const CtView *view, bool is_written) {
-  CtEmit *e = ud;
-  int64_t plus;
-  CtVal v = ct_emit_split_offset(e->ir, view->offset, &plus);
-  use_buf(e, view->buf);
-  const CtBuf *buf = &e->ir->bufs[view->buf];
-  if (buf->space == CT_REGISTER || ct_buf_is_swizzled(buf) || v == 0 || ct_emit_is_leaf(e->ir, v) ||
-      !is_there(e, view->buf, v)) {
-    return;
-  }
-  CtEmitPtr *p = add_ptr(e, view->buf, v);
-  if (p != NULL) {
-    p->is_written = p->is_written || is_written;
-    p->wanted = p->wanted == NULL ? view->name : p->wanted;
-  }
-}
-
-/* Walks backwards, so that it reaches an added base later. */
-static void collect_pointers(CtEmit *e) {
-  for (uint32_t i = 1; i < e->n_order; i++) {
-    ct_ir_each_view(ct_inst(e->ir, e->order[i]), collect_view, e);
-  }
-  for (uint32_t i = e->n_order; i-- > 1;) {
-    for (CtEmitPtr *p = e->vals[e->order[i]].ptrs; p != NULL; p = p->next) {
-      find_base(e, p, e->order[i]);
-    }
-  }
-}
-
 /* --- uses ---------------------------------------------------------------------------------------- */
 
 static void use(CtEmit *e, CtVal v, Use u) {
@@ -170,15 +82,6 @@ static void use(CtEmit *e, CtVal v, Use u) {
 
 static Use once(uint32_t pos) { return (Use){.at = pos, .until = pos}; }
 
-/* A name that tells what a value is for, if neither the script nor its operation names it. The first use in
-   the text decides, and it comes last here. */
-static void want(CtEmit *e, CtVal v, const char *name, const char *suffix) {
-  if (name != NULL && !ct_emit_is_leaf(e->ir, v)) {
-    e->vals[v].wanted = name;
-    e->vals[v].suffix = suffix;
-  }
-}
-
 typedef struct ViewUses {
   CtEmit *e;
   Use u;
@@ -199,7 +102,7 @@ static void use_axis(ViewUses *w, const CtGuardAxis *axis) {
   CtVal v = ct_emit_split_offset(w->e->ir, axis->at, &plus);
   if (v != 0) {
     use(w->e, v, w->u);
-    want(w->e, v, w->name, "_coord");
+    ct_emit_want(w->e, v, w->name, "_coord");
   }
   if (axis->bound.kind == CT_DYNAMIC) {
     use(w->e, axis->bound.id, w->u);
@@ -214,14 +117,14 @@ static void use_offset(ViewUses *w, const CtBuf *buf, CtVal v) {
   }
   for (int i = 0; i < parts.n_own; i++) {
     use(w->e, parts.own[i], w->u);
-    want(w->e, parts.own[i], w->name, "_at");
+    ct_emit_want(w->e, parts.own[i], w->name, "_at");
   }
   if (parts.turns != 0) {
     use(w->e, parts.turns, w->u);
   }
   for (int i = 0; i < parts.n_after; i++) {
     use(w->e, parts.after[i], w->u);
-    want(w->e, parts.after[i], w->name, "_at");
+    ct_emit_want(w->e, parts.after[i], w->name, "_at");
   }
 }
 
@@ -297,7 +200,7 @@ static void use_escape(CtEmit *e, const CtInst *inst, uint32_t pos) {
   }
   for (int i = 0; i < code->n_places; i++) {
     use_named(e, code, code->places[i].name, code->places[i].at, pos);
-    use_buf(e, code->places[i].buf);
+    ct_emit_use_buf(e, code->places[i].buf);
   }
   for (int i = 0; i < code->n_outs; i++) {
     if (code->outs[i].from != 0) {
@@ -325,9 +228,9 @@ static void use_operand(void *ud, CtVal v) {
 static void use_tma(CtEmit *e, const CtTma *tma, uint32_t pos) {
   TmaUses uses = {e, pos};
   ct_tma_each_operand(e->ir, tma, use_operand, &uses);
-  use_buf(e, tma->buf);
+  ct_emit_use_buf(e, tma->buf);
   if (tma->bar != 0) {
-    use_buf(e, tma->bar);
+    ct_emit_use_buf(e, tma->bar);
   }
 }
 
@@ -421,7 +324,7 @@ static bool is_clobbered(const CtEmit *e, CtVal v) {
 static bool is_name(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
   return ct_emit_is_leaf(ir, v) || inst->op == CT_OP_FOR ||
-         (is_value((CtOp)inst->op) && inst->op != CT_OP_GET && inst->name != NULL);
+         (ct_emit_is_value((CtOp)inst->op) && inst->op != CT_OP_GET && inst->name != NULL);
 }
 
 /* A division that costs little or that compilers are known to share. */
@@ -490,7 +393,7 @@ static void want_parts(CtEmit *e, const CtInst *inst, const CtEmitVal *x) {
   bool is_sum = inst->op == CT_OP_ADD || inst->op == CT_OP_SUB;
   for (int i = inst->op == CT_OP_SELECT ? 1 : 0; i < inst->n_args; i++) {
     if (inst->op == CT_OP_SELECT || is_sum) {
-      want(e, inst->args[i], x->wanted, x->suffix);
+      ct_emit_want(e, inst->args[i], x->wanted, x->suffix);
     }
   }
 }
@@ -508,8 +411,8 @@ static void plan_value(CtEmit *e, CtVal v) {
     use_args(e, inst, (Use){x->at, x->until, (UseKind)x->use, x->is_arm});
   }
   if (inst->op == CT_OP_LOAD) {
-    use_buf(e, (uint32_t)inst->imm.i);
-    want(e, inst->args[0], e->ir->bufs[inst->imm.i].name, "_at");
+    ct_emit_use_buf(e, (uint32_t)inst->imm.i);
+    ct_emit_want(e, inst->args[0], e->ir->bufs[inst->imm.i].name, "_at");
   } else if (x->print == CT_PRINT_INLINE && x->wanted != NULL) {
     want_parts(e, inst, x);
   }
@@ -520,7 +423,7 @@ static void plan_value(CtEmit *e, CtVal v) {
 static bool is_plain(const CtIr *ir, const CtInst *inst) {
   CtVal owner = ir->regions[inst->region].owner;
   bool is_arm = owner != 0 && ct_inst(ir, owner)->op == CT_OP_IF;
-  return is_value((CtOp)inst->op) || ct_emit_is_exchange(inst) ||
+  return ct_emit_is_value((CtOp)inst->op) || ct_emit_is_exchange(inst) ||
          (inst->op == CT_OP_SET && !is_arm) || inst->op == CT_OP_STORE || inst->op == CT_OP_IF;
 }
 
@@ -538,7 +441,7 @@ static bool can_move(const CtEmit *e, CtVal v) {
   for (uint32_t i = x->pos + 1; moves && i < x->at; i++) {
     const CtInst *between = ct_inst(e->ir, e->order[i]);
     const CtEmitVal *y = &e->vals[e->order[i]];
-    moves = is_value((CtOp)between->op) ||
+    moves = ct_emit_is_value((CtOp)between->op) ||
             (ct_emit_is_exchange(between) && y->print == CT_PRINT_INLINE && y->at == x->at);
   }
   return moves;
@@ -555,7 +458,7 @@ static void use_pointers(CtEmit *e, CtVal v) {
   for (const CtEmitPtr *p = e->vals[v].ptrs; p != NULL; p = p->next) {
     CtVal at = p->base != NULL ? p->addend : v;
     use(e, at, once(e->vals[v].pos));
-    want(e, at, p->wanted != NULL ? p->wanted : e->ir->bufs[p->buf].name, "_at");
+    ct_emit_want(e, at, p->wanted != NULL ? p->wanted : e->ir->bufs[p->buf].name, "_at");
   }
 }
 
@@ -564,7 +467,7 @@ static void mark_set(CtEmit *e, const CtInst *set) {
   e->vals[set->args[0]].is_whole = true;
   const char *mine = ct_inst(e->ir, set->args[0])->name;
   const char *var = ct_inst(e->ir, (CtVal)set->imm.i)->name;
-  want(e, set->args[0], var, "_next");
+  ct_emit_want(e, set->args[0], var, "_next");
   if (mine != NULL && var != NULL && strcmp(mine, var) == 0) {
     e->vals[set->args[0]].is_initial = true;
   }
@@ -597,10 +500,10 @@ static void plan_inst(CtEmit *e, CtVal v) {
       } else if (ct_op_is_tma((CtOp)inst->op)) {
         use_tma(e, inst->u.tma, x->pos);
       } else if (ct_op_has_buf((CtOp)inst->op)) {
-        use_buf(e, (uint32_t)inst->imm.i);
+        ct_emit_use_buf(e, (uint32_t)inst->imm.i);
         if (inst->op == CT_OP_STORE) {
           e->vals[inst->args[1]].is_whole = true;
-          want(e, inst->args[0], e->ir->bufs[inst->imm.i].name, "_at");
+          ct_emit_want(e, inst->args[0], e->ir->bufs[inst->imm.i].name, "_at");
         }
       } else if (inst->op == CT_OP_SET) {
         mark_set(e, inst);
@@ -632,74 +535,6 @@ static void limit_cost(CtEmit *e, CtVal v) {
   x->cost = (uint16_t)(x->print == CT_PRINT_NAMED ? 0 : cost);
 }
 
-/* --- values that continue others ------------------------------------------------------------------- */
-
-/* What a value is called that gathers others by this operation; NULL: it does not. */
-static const char *gathered_by(const CtInst *inst) {
-  static const char *const names[CT_OP_COUNT] = {[CT_OP_ADD] = "sum",
-                                                 [CT_OP_FMA] = "sum",
-                                                 [CT_OP_MUL] = "product",
-                                                 [CT_OP_MAX] = "highest",
-                                                 [CT_OP_MIN] = "lowest"};
-  return names[inst->op];
-}
-
-static CtVal gathered(const CtInst *inst) { return inst->args[inst->op == CT_OP_FMA ? 2 : 0]; }
-
-/* max(max(x, a), b): the x under a name that v gathers more into. */
-static CtVal start_of(const CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  CtVal x = gathered(inst);
-  while (e->vals[x].print == CT_PRINT_INLINE && ct_inst(e->ir, x)->op == inst->op) {
-    x = gathered(ct_inst(e->ir, x));
-  }
-  return x;
-}
-
-/* x + shuffle(x) */
-static bool gathers_lanes(const CtEmit *e, const CtInst *inst, CtVal x) {
-  for (int i = 0; i < inst->n_args; i++) {
-    const CtInst *arg = ct_inst(e->ir, inst->args[i]);
-    if (ct_emit_is_exchange(arg) && arg->args[0] == x &&
-        e->vals[inst->args[i]].print == CT_PRINT_INLINE) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* `sum = sum + shuffle(sum)`: a value takes the name of the one that it gathers more into, if nobody
-   asks for that one later. */
-static void find_continued(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  CtEmitVal *x = &e->vals[v];
-  if (x->print != CT_PRINT_NAMED || gathered_by(inst) == NULL || x->ptrs != NULL ||
-      ct_emit_is_pinned(e, v)) {
-    return;
-  }
-  CtVal from = start_of(e, v);
-  const CtInst *before = ct_inst(e->ir, from);
-  CtEmitVal *y = &e->vals[from];
-  if (y->print == CT_PRINT_NAMED && is_value((CtOp)before->op) && before->name == NULL &&
-      before->type == inst->type && before->region == inst->region && y->until <= x->pos &&
-      y->ptrs == NULL && !ct_emit_is_pinned(e, from) &&
-      (before->op == inst->op || gathers_lanes(e, inst, from))) {
-    x->continues = from;
-    y->is_continued = true;
-  }
-}
-
-/* The first of them gets the name of the last one. */
-static void name_continued(CtEmit *e, CtVal v) {
-  const CtInst *inst = ct_inst(e->ir, v);
-  CtEmitVal *x = &e->vals[v];
-  if (x->continues != 0) {
-    const char *name = inst->name != NULL ? inst->name : x->wanted;
-    want(e, x->continues, name != NULL ? name : gathered_by(inst),
-         inst->name == NULL && x->wanted != NULL ? x->suffix : "");
-  }
-}
-
 /* --- the plan ---------------------------------------------------------------------------------------- */
 
 static void find_features(CtEmit *e) {
@@ -716,22 +551,17 @@ void ct_emit_plan(CtEmit *e) {
   e->n_order = 1;
   number(e, 1, 0, 0, 1);
   find_features(e);
-  collect_pointers(e);
+  ct_emit_plan_pointers(e);
   for (uint32_t i = e->n_order; i-- > 1 && e->status == CT_OK;) {
     plan_inst(e, e->order[i]);
   }
   for (uint32_t i = 1; i < e->n_order; i++) {
     const CtInst *inst = ct_inst(e->ir, e->order[i]);
-    if (is_value((CtOp)inst->op) || ct_emit_is_exchange(inst)) {
+    if (ct_emit_is_value((CtOp)inst->op) || ct_emit_is_exchange(inst)) {
       limit_cost(e, e->order[i]);
     }
   }
-  for (uint32_t i = 1; i < e->n_order; i++) {
-    find_continued(e, e->order[i]);
-  }
-  for (uint32_t i = e->n_order; i-- > 1;) {
-    name_continued(e, e->order[i]);
-  }
+  ct_emit_plan_continued(e);
   ct_emit_plan_jumps(e);
   ct_emit_plan_vars(e);
 }
