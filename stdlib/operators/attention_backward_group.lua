@@ -1,0 +1,365 @@
+-- attention_backward_group.lua: a warp group of attention_backward_hopper.lua that multiplies: P'
+-- and dS' of a tile of queries, its sums of dK and dV, and its part of dQ.
+local packed = require "cuttle.attention_backward_packed"
+local tiles = require "cuttle.attention_backward_tiles"
+local turns = require "cuttle.attention_backward_turns"
+local boxes, of_first_lane = tiles.boxes, tiles.of_first_lane
+local each_head, piece_of, pieces = tiles.each_head, tiles.piece_of, tiles.pieces
+local M = {}
+
+local GROUP <const>, KEYS <const> = 128, 64 -- threads of a group; keys of its tile
+
+local Group = {}
+Group.__index = Group
+
+-- What of the tiles in shared memory is the group's: its keys, or by_depth its queries and columns.
+local function own_tiles(variant, plan, smem, number)
+  local rows, depth = variant.rows, variant.depth
+  local function columns_of(i)
+    return tile(select(smem.K, 1, 0), {plan.columns, plan.keys}, {i, 0})
+  end
+  if not variant.by_depth then
+    local sK, sV = tile(smem.K, {KEYS, depth}, {number, 0}),
+      tile(smem.V, {KEYS, depth}, {number, 0})
+    local at = variant.by_rows and number or 0
+    local dS_rows = tile(select(smem.dS, 1, 0, 2), {plan.rows, plan.keys, plan.slots}, {at, 0, 0})
+    return { K = sK, V = sV, own_K = sK, own_V = sV, Q = smem.Q, dO = smem.dO,
+             Qt = select(smem.Q, 1, 0, 2), dOt = select(smem.dO, 1, 0, 2),
+             to_dS = tile(smem.dS, {KEYS, rows}, {number, 0}),
+             Kt = { columns_of(variant.by_rows and 0 or number) },
+             dSt = dS_rows }
+  end
+  local function queries_of(s, stages)
+    return tile(s, {plan.own_rows, depth, stages}, {number, 0, 0})
+  end
+  local function transposed(s, stages)
+    return tile(select(s, 1, 0, 2), {plan.own_depth, rows, stages}, {number, 0, 0})
+  end
+  local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
+  local own_dS = {KEYS, plan.own_rows}
+  local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
+              Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
+              Qt = transposed(smem.Q, variant.stages), dOt = transposed(smem.dO, plan.O_stages),
+              to_dS = tile(smem.dS, own_dS, {0, number}), to_P = tile(smem.P, own_dS, {0, number}),
+              dSt = select(smem.dS, 1, 0, 2), Kt = {} }
+  for i = 1, plan.parts do t.Kt[i] = columns_of(number * plan.parts + i - 1) end
+  return t
+end
+
+local function new_group(variant, plan, args, smem, bars)
+  local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
+  local kq, dkv, dq = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
+    plan.dQ:get_slice(thread)
+  local t, by_depth = own_tiles(variant, plan, smem, number), variant.by_depth
+  local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, plan.own_rows},
+    plan.dKV:partition_shape_C{KEYS, plan.own_depth}
+  local copier = plan.store_dS:get_slice(thread)
+  local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
+    number = number, thread = thread, is_first = thread == 0, own_K = t.own_K, own_V = t.own_V,
+    sum = smem.sum(_, _, number), first_row = by_depth and number * plan.own_rows or 0,
+    K = kq:partition_A(t.K), V = kq:partition_A(t.V),
+    Q = kq:partition_B(t.Q), dO = kq:partition_B(t.dO),
+    Qt = dkv:partition_B(t.Qt), dOt = dkv:partition_B(t.dOt),
+    S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
+    P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
+    dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
+    places = kq:partition_C(identity_tensor{KEYS, plan.own_rows}), copier = copier,
+    to_dS = copier:partition_D(t.to_dS), Kt = {}, dSt = dq:partition_B(t.dSt),
+    dQ = fragment(f32, plan.dQ:partition_shape_C{plan.columns, plan.rows}),
+    to_sum = dq:partition_C(select(smem.sum(_, _, number), 1, 0)),
+    q = pipeline_state(variant.stages), slot = pipeline_state(plan.slots),
+    all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
+    turns = variant.has_adders and turns.barriers(variant, number, GROUP) }
+  for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
+  self.o = by_depth and pipeline_state(plan.O_stages) or self.q
+  if by_depth then
+    self.to_P = copier:partition_D(t.to_P)
+    self.P_all, self.dS_all = dkv:partition_A(smem.P), dkv:partition_A(smem.dS)
+  end
+  return setmetatable(self, Group)
+end
+
+-- A product that is under way until wgmma_wait.
+local function begin(mma, A, B, C, options)
+  wgmma_fence()
+  gemm(mma, A, B, C, options)
+  wgmma_commit()
+end
+
+-- Calls f(at, i) for the thread's elements in group j of 8 columns of S': at is the place, i the
+-- column of the two.
+local function each_of(j, f)
+  for r = 0, 1 do
+    for i = 0, 1 do f({{i, r, j}, 0, 0}, i) end
+  end
+end
+
+-- The two values of a tile's rows, L or D, that belong to the thread's columns in group j.
+function Group:pair(t, j)
+  local two = fragment(f32, 2)
+  copy(tile(t, {2}, {(self.places[{{0, 0, j}, 0, 0}][2] + self.first_row) // 2}), two)
+  return two
+end
+
+-- The score at a place, -inf where query and key do not see each other.
+function Group:score(at, m)
+  local args, key, query = self.args, self.places[at][1], self.places[at][2]
+  local seen = key < self.n_keys
+  if self.variant.causal then
+    query = query + self.first_row
+    seen = seen and query + m * self.variant.rows >= key + self.first_key - (args.n_k - args.n_q)
+  end
+  return where(seen, self.S[at], -math.huge)
+end
+
+-- Do P' and what S becomes differ?
+local function has_two(kind) return kind and (kind.bends or kind.drops) end
+
+-- P' of the thread's elements by masks and scores; S becomes P' times the derivative of the scores,
+-- of which none is dropped.
+function Group:weigh(at, m, top, masked)
+  local args, kind = self.args, self.variant.score
+  local place = { q = self.places[at][2] + self.first_row + m * self.variant.rows,
+    k = self.places[at][1] + self.first_key, h = self.head, b = args.b, n_q = args.n_q,
+    n_k = args.n_k }
+  local s, slope = kind:element_and_gradient(args.operands, self.S[at], place, args.c, masked)
+  local p = fast.exp2(s * kind:factor(args.c) - top)
+  self.S[at] = slope ~= nil and p * slope or p
+  if kind.drops then p = p * kind:kept_factor(args.operands, place) end
+  if has_two(kind) then self.P[at] = cast(p, self.variant.dtype) end
+end
+
+-- What dP' of an element is before sums are subtracted: of those that were dropped 0.
+function Group:dP_at(at)
+  local kind = self.variant.score
+  if not (kind and kind.drops) then return self.dP[at] end
+  return where(cast(self.P[at], f32) == 0.0, 0.0,
+    self.dP[at] * kind:keep_factor(self.args.operands))
+end
+
+-- P' and dS' while the products of S' and dP' are under way.
+function Group:exponentiate(m, masked)
+  local variant, S, dP = self.variant, self.S, self.dP
+  wgmma_wait(1)
+  local n = self.plan.own_rows // 8
+  for j in range(n) do
+    local tops = self:pair(self.smem.L(_, self.q.slot), j)
+    each_of(j, function(at, i)
+      if variant.score then
+        self:weigh(at, m, tops[i], masked)
+        return
+      end
+      S[at] = fast.exp2((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
+    end)
+  end
+  if not has_two(variant.score) then copy(cast(S, variant.dtype), self.P) end
+  wgmma_wait(0)
+  for j in range(n) do
+    local sums = self:pair(self.smem.D(_, self.o.slot), j)
+    each_of(j, function(at, i) dP[at] = S[at] * (self:dP_at(at) - sums[i]) end)
+  end
+  copy(cast(dP, variant.dtype), self.dS)
+end
+
+-- dS', and P' by_depth, to shared memory, where all groups read them.
+function Group:share_dS()
+  if self.variant.by_depth then
+    copy(self.plan.store_dS, self.copier:retile_S(self.P), self.to_P(_, _, _, self.slot.slot))
+  end
+  copy(self.plan.store_dS, self.copier:retile_S(self.dS), self.to_dS(_, _, _, self.slot.slot))
+  fence_proxy_async()
+  self.all:sync()
+end
+
+
+-- Adds piece i of dQ by way of shared memory; the last addition may still read there.
+function Group:add_dQ(gdQ, m, i)
+  if self.turns then
+    turns.hand_over(self.turns, function() copy(self.dQ, self.to_sum) end)
+    return
+  end
+  if self.is_first then tma_store_wait(0) end
+  self.together:sync()
+  copy(self.dQ, self.to_sum)
+  fence_proxy_async()
+  self.together:sync()
+  if self.is_first then
+    tma_store(self.sum, piece_of(self.variant, self.plan, self.args, gdQ, self.number, m, i),
+      {reduce = "add"})
+    tma_store_commit()
+  end
+end
+
+-- The products that need P' and dS' of all groups.
+function Group:finish_step(gdQ, m)
+  local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
+  local P, dS = self.P_all(_, _, _, slot.slot), self.dS_all(_, _, _, slot.slot)
+  self:share_dS()
+  begin(plan.dKV, P, self.dOt(_, _, _, o.slot), self.dV)
+  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  begin(plan.dKV, dS, self.Qt(_, _, _, q.slot), self.dK)
+  wgmma_wait(2)
+  if self.is_first then bars.dO_empty[o.slot]:arrive() end
+  wgmma_wait(1)
+  for i = 1, plan.parts do
+    self:add_dQ(gdQ, m, i - 1)
+    if i < plan.parts then
+      begin(plan.dQ, self.Kt[i + 1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+    end
+    if i == 1 then
+      wgmma_wait(plan.parts > 1 and 1 or 0)
+      if self.is_first then bars.Q_empty[q.slot]:arrive() end
+    end
+    if i < plan.parts then wgmma_wait(0) end
+  end
+  q:advance()
+  o:advance()
+  slot:advance()
+end
+
+function Group:step(gdQ, m, masked)
+  local plan, bars, slot, q = self.plan, self.bars, self.slot, self.q
+  bars.Q_full[q.slot]:wait(q.parity)
+  begin(plan.KQ, self.K, self.Q(_, _, _, q.slot), self.S, {accumulate = false})
+  local o = self.o
+  bars.dO_full[o.slot]:wait(o.parity)
+  begin(plan.KQ, self.V, self.dO(_, _, _, o.slot), self.dP, {accumulate = false})
+  self:exponentiate(m, masked)
+  if self.variant.by_depth then
+    self:finish_step(gdQ, m)
+    return
+  end
+  begin(plan.dKV, plan.dKV:retile_A(self.P, plan.KQ), self.dOt(_, _, _, q.slot), self.dV)
+  self:share_dS()
+  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  wgmma_wait(1)
+  if self.is_first then bars.dO_empty[q.slot]:arrive() end
+  begin(plan.dKV, plan.dKV:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q.slot), self.dK)
+  wgmma_wait(1)
+  self:add_dQ(gdQ, m, 0)
+  wgmma_wait(0)
+  if self.is_first then bars.Q_empty[q.slot]:arrive() end
+  q:advance()
+  slot:advance()
+end
+
+-- The same of a list.
+function Group:each_listed_tile(gdQ, list)
+  for i in range(list[0]) do self:step(gdQ, list[2 + i], true) end
+  for i in range(list[0], list[0] + list[1]) do self:step(gdQ, list[2 + i], false) end
+end
+
+-- The same by masks and scores.
+function Group:each_scored_tile(gdQ, first, last)
+  local variant, args, kind = self.variant, self.args, self.variant.score
+  local from, to = first, last
+  if kind.is_scattered then
+    to = first
+  else
+    local _, _, a, b = kind:queries(args.operands, self.first_key, self.first_key + KEYS, args)
+    if a ~= nil then from = min(max(cdiv(max(a, 0), variant.rows), first), last) end
+    if b ~= nil then to = min(max(max(b, 0) // variant.rows, from), last) end
+    if not variant.is_whole then
+      from = where(self.n_keys < KEYS, last, from)
+      to = max(from, to)
+    end
+  end
+  for m in range(first, from) do self:step(gdQ, m, true) end
+  for m in range(from, to) do self:step(gdQ, m, false) end
+  for m in range(to, last) do self:step(gdQ, m, true) end
+end
+
+-- The tiles of queries [first, last) of a head; those that do not see all of the group's keys come
+-- first, or are all, where the group has keys behind the last.
+function Group:each_tile(gdQ, first, last)
+  local variant, args = self.variant, self.args
+  if variant.score then
+    self:each_scored_tile(gdQ, first, last)
+    return
+  end
+  local n_masked = first
+  if variant.causal then
+    n_masked = min(max(cdiv(self.first_key - (args.n_k - args.n_q) + KEYS - 1, variant.rows),
+      first), last)
+  end
+  if not variant.is_whole then n_masked = where(self.n_keys < KEYS, last, n_masked) end
+  if variant.causal or not variant.is_whole then
+    for m in range(first, n_masked) do self:step(gdQ, m, true) end
+  end
+  for m in range(n_masked, last) do self:step(gdQ, m, false) end
+end
+
+-- A tile of dK and one of dV, in shared memory, to global memory.
+function Group:store_boxes()
+  local variant, args = self.variant, self.args
+  if self.is_first then
+    local n, d = args.n * variant.groups + self.number, 0
+    if variant.by_depth then n, d = args.n, self.number end
+    local function store(t, s)
+      tma_store(s, boxes(t, {KEYS, self.plan.own_depth}, args.k)(_, _, n, d, args.kv_head,
+        args.batch))
+    end
+    store(args.dV, self.own_V)
+    store(args.dK, self.own_K)
+    tma_store_commit()
+    tma_store_wait(0)
+  end
+end
+
+-- The same where the rows behind the sequence's last are another's.
+function Group:store_rows()
+  local args, column = self.args, nil
+  if self.variant.by_depth then column = self.number * self.plan.own_depth end
+  local function store(t, s)
+    packed.store_rows(t(_, _, args.kv_head, args.batch), s, args.k + self.first_key, self.n_keys,
+      self.thread, GROUP, column)
+  end
+  store(args.dV, self.own_V)
+  store(args.dK, self.own_K)
+  if self.is_first then tma_store_wait(0) end -- that of dQ
+end
+
+-- The sums of dK and dV to the memory that held K and V, which no group reads any more, and out.
+function Group:store()
+  local variant, plan, args, dK, dV = self.variant, self.plan, self.args, self.dK, self.dV
+  local copier = plan.store_dKV:get_slice(self.thread)
+  for j in range(plan.own_depth // 8) do
+    each_of(j, function(at) dK[at] = dK[at] * args.scale end)
+  end
+  self.all:sync()
+  local function narrow(sums, s)
+    copy(plan.store_dKV, copier:retile_S(cast(sums, variant.dtype)), copier:partition_D(s))
+  end
+  narrow(dV, self.own_V)
+  narrow(dK, self.own_K)
+  fence_proxy_async()
+  self.together:sync()
+  if variant.packed and self.n_keys < KEYS then
+    self:store_rows()
+  else
+    self:store_boxes()
+  end
+end
+
+function M.multiply_all(variant, plan, args, smem, bars)
+  local group = new_group(variant, plan, args, smem, bars)
+  group.first_key = args.n * plan.keys + (variant.by_depth and 0 or group.number * KEYS)
+  group.n_keys = args.n_k - group.first_key
+  if variant.score then group.head = args.kv_head * args.group end
+  clear(group.dK)
+  clear(group.dV)
+  bars.K_full[0]:wait(0)
+  bars.V_full[0]:wait(0)
+  each_head(variant, args, function(head, first, last, list)
+    local gdQ = pieces(plan, args, head)
+    if variant.score then group.head = head end
+    if list ~= nil then
+      group:each_listed_tile(gdQ, list)
+    else
+      group:each_tile(gdQ, first, last)
+    end
+  end)
+  group:store()
+end
+
+return M

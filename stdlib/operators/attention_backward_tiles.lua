@@ -1,0 +1,64 @@
+-- attention_backward_tiles.lua: which tiles of queries a block of attention_backward_hopper.lua
+-- goes through, and where its part of dQ goes.
+local packed = require "cuttle.attention_backward_packed"
+local M = {}
+
+-- Tiles of a tensor (S,D,H,B) for TMA, from row `first` on, nil: 0.
+function M.boxes(t, tiler, first)
+  local coords = tma_tensor(t)
+  if first ~= nil then coords = domain_offset({first, 0, 0, 0}, coords) end
+  return tile(coords, tiler, {_, _})
+end
+
+function M.of_first_lane(x) return shfl_idx(x, 0) end
+
+-- The tiles of queries that see one of the block's keys by masks and scores: the first, and the one
+-- behind the last. All, where blocks take turns.
+local function tiles_of(variant, args)
+  local n_tiles = cdiv(args.n_q, variant.rows)
+  if variant.deterministic then return 0, n_tiles end
+  local key = args.n * args.keys
+  local from, to = variant.score:queries(args.operands, key, key + args.keys, args)
+  return from == nil and 0 or max(from, 0) // variant.rows,
+    to == nil and n_tiles or min(n_tiles, cdiv(max(to, 0), variant.rows))
+end
+
+-- The number of a head's tile i: that of the list, if there is one.
+function M.tile_in(list, i)
+  if list == nil then return i end
+  return list[2 + i]
+end
+
+-- Calls f(head, first, last) for each head that reads the block's keys, of tiles of queries that
+-- see one; or f(head, 0, n, list), where a list of attention_blocks.lua has the n tiles.
+function M.each_head(variant, args, f)
+  local first, last = 0, nil
+  if args.list ~= nil then
+    for head in range(args.kv_head * args.group, (args.kv_head + 1) * args.group) do
+      local list = args.list(_, args.n, head, args.b)
+      f(head, 0, list[0] + list[1], list)
+    end
+    return
+  elseif variant.score then
+    first, last = tiles_of(variant, args)
+  elseif variant.causal then
+    first = max(args.n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
+  end
+  for head in range(args.kv_head * args.group, (args.kv_head + 1) * args.group) do
+    f(head, first, last or cdiv(args.n_q, variant.rows))
+  end
+end
+
+-- Piece i of a group's part of a tile's dQ; gdQ has the boxes of the head's sum.
+function M.piece_of(variant, plan, args, gdQ, number, m, i)
+  local tile_of = packed.tile_at(args, m)
+  if variant.by_rows then return gdQ(_, _, tile_of * variant.groups + number, 0) end
+  return gdQ(_, _, tile_of, number * plan.parts + i)
+end
+
+-- The boxes of a head's sum of dQ.
+function M.pieces(plan, args, head)
+  return M.boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, _, head, args.batch)
+end
+
+return M
