@@ -5,40 +5,18 @@ local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
 local option_names = require "cuttle.option_names"
+local owners = require "cuttle.explain_owners"
 local owners_of = require "cuttle.owners"
 local picture = require "cuttle.picture"
 local plural = require "cuttle.plural"
 local sharding_facts = require "cuttle.sharding_facts"
+local text_of = require "cuttle.explain_text"
 
 local M = {}
 
 local MAX_ELEMENTS <const> = 1 << 20 -- of what is looked at element by element
-local MAX_LISTED <const> = 8         -- threads, elements or offsets in one list
 local ACCESS_BITS <const> = 128      -- the widest access of a thread
 local MAX_THREADS <const> = 1024     -- whose parts are looked at for where they begin
-
--- {====== Text ======
-
-local Report = {}
-Report.__index = Report
-
--- One entry: a heading in the first column, text in the second.
-function Report:add(heading, format, ...)
-  local text = format:format(...)
-  self[#self + 1] = heading == "" and (" "):rep(14) .. text or ("%-13s %s"):format(heading, text)
-end
-
-function Report:text()
-  return table.concat(self, "\n")
-end
-
--- At most MAX_LISTED texts, and how many more there are.
-local function listed(list, separator)
-  local shown = table.move(list, 1, math.min(#list, MAX_LISTED), 1, {})
-  local more = #list - #shown
-  local rest = more > 0 and (", ... %d more"):format(more) or ""
-  return table.concat(shown, separator or ", ") .. rest
-end
 
 local fail = require "cuttle.fail".of "explain"
 
@@ -257,126 +235,6 @@ local function add_contiguity(report, layout, dtype)
   end
 end
 
--- {====== Coverage ======
-
--- `outside`: how many numbers beyond low..high there are.
-local function add_coverage(report, noun, seen, low, high, outside)
-  local missed, doubled = coverage.gaps(seen, low, high)
-  if missed.n == 0 and doubled.n == 0 then
-    report:add("coverage", "each %s %s exactly once", noun, coverage.range_text(low, high))
-  else
-    report:add("coverage", "%ss %s: %d missed, %d more than once", noun,
-      coverage.range_text(low, high), missed.n, doubled.n)
-  end
-  if missed.n > 0 then
-    report:add("", "missed: %s", listed(missed:texts()))
-  end
-  if doubled.n > 0 then
-    report:add("", "more than once: %s", listed(doubled:texts()))
-  end
-  if outside > 0 then
-    report:add("", "outside: %s beyond the end, marked !", plural(outside, "place"))
-  end
-end
-
--- {====== Owners ======
-
-local function who_text(who)
-  local texts = {}
-  for i, owner in ipairs(who or {}) do
-    texts[i] = ("thread %d value %d"):format(owner[1], owner[2])
-  end
-  return #texts == 0 and "nobody" or listed(texts, " and ")
-end
-
-local function coord_text(index, shape)
-  return tostring(idx2crd(index, shape))
-end
-
-local function elements_text(indices, shape)
-  local texts = {}
-  for i, index in ipairs(indices) do
-    texts[i] = coord_text(index, shape)
-  end
-  return listed(texts, " ")
-end
-
-local function owned_text(owners, thread)
-  return ("thread %d: %s"):format(thread, listed(owners.of[thread] or {}, " "))
-end
-
-local function tuple_text(tuple)
-  if type(tuple) ~= "table" then
-    return tostring(tuple)
-  end
-  local texts = {}
-  for i, part in ipairs(tuple) do
-    texts[i] = tuple_text(part)
-  end
-  return "(" .. table.concat(texts, ",") .. ")"
-end
-
-local function is_inside(coord, shape)
-  if type(shape) ~= "table" or math.type(coord) == "integer" then
-    return math.type(coord) == "integer" and coord >= 0 and coord < size(shape)
-  end
-  for i, part in ipairs(shape) do
-    if not is_inside(coord[i], part) then
-      return false
-    end
-  end
-  return true
-end
-
--- The number of the element at a coordinate that a user gave: an integer, a table or a text.
-local function index_of(coord, shape)
-  local index = crd2idx(coord, shape)
-  local nested = type(coord) == "string" and layout(coord).shape or coord
-  if not is_inside(nested, shape) then
-    fail("coord %s is outside of %s", tuple_text(nested), tuple_text(shape))
-  end
-  return index
-end
-
-local function add_owner_of(report, owners, shape, coord)
-  local index = index_of(coord, shape)
-  report:add("owner", "%s belongs to %s", coord_text(index, shape), who_text(owners.who[index]))
-end
-
-local function add_owned_by(report, owners, thread, n_threads)
-  if math.type(thread) ~= "integer" or thread < 0 or thread >= n_threads then
-    fail("thread is %s; an integer from 0 to %d was expected", thread, n_threads - 1)
-  end
-  report:add("owns", "%s", owned_text(owners, thread))
-end
-
-local function add_some_owners(report, owners, n_threads)
-  for thread = 0, math.min(3, n_threads - 1) do
-    report:add(thread == 0 and "owns" or "", "%s", owned_text(owners, thread))
-  end
-  if n_threads > 4 then
-    report:add("", "... %d more; explain(x, {thread = n}) or {coord = {i, j}} asks for one",
-      n_threads - 4)
-  end
-end
-
-local function add_owners(report, owners, shape, n_threads, options)
-  if options.coord ~= nil then
-    add_owner_of(report, owners, shape, options.coord)
-  end
-  if options.thread ~= nil then
-    add_owned_by(report, owners, options.thread, n_threads)
-  end
-  if options.coord == nil and options.thread == nil then
-    add_some_owners(report, owners, n_threads)
-  end
-  local seen = {}
-  for index, who in pairs(owners.who) do
-    seen[index] = #who
-  end
-  add_coverage(report, "element", seen, 0, size(shape) - 1, owners.outside)
-end
-
 -- {====== What there is to explain ======
 
 -- {0, 2} -> "modes 0, 2"
@@ -416,7 +274,7 @@ local function add_thread_values(report, tv, tile, options)
   report:add("threads", "%s (mode 0), %s each (mode 1), of a tile of %s", size(tv, 0),
     plural(size(tv, 1), "value"), shape)
   if too_large(report, tv) then return end
-  add_owners(report, owners_of.thread_values(tv, shape), shape, size(tv, 0), options)
+  owners.add(report, owners_of.thread_values(tv, shape), shape, size(tv, 0), options)
 end
 
 -- The modes under _ in a projection: "mode 0", "modes 0, 2"; "" when there are none.
@@ -466,7 +324,7 @@ local function add_partition(report, part, options)
     report:add("coverage", "not examined: more than %d elements", MAX_ELEMENTS)
     return
   end
-  add_owners(report, owners_of.partition(shape, threads, projection), shape, size(threads),
+  owners.add(report, owners_of.partition(shape, threads, projection), shape, size(threads),
     options)
   local dropped = dropped_modes(projection)
   if dropped ~= "" then
@@ -477,8 +335,8 @@ end
 
 -- Where a coordinate lies.
 local function add_place(report, layout, coord)
-  local index = index_of(coord, layout.shape)
-  report:add("place", "%s is at offset %d", coord_text(index, layout.shape), layout(index))
+  local index = owners.index_of(coord, layout.shape)
+  report:add("place", "%s is at offset %d", owners.coord_text(index, layout.shape), layout(index))
 end
 
 -- Which coordinates lie at an offset.
@@ -490,7 +348,7 @@ local function add_offset(report, layout, values, offset)
     end
   end
   report:add("place", "offset %d is %s", offset,
-    #found == 0 and "no element's" or "that of " .. elements_text(found, layout.shape))
+    #found == 0 and "no element's" or "that of " .. owners.elements_text(found, layout.shape))
 end
 
 -- What a function from coordinates to offsets does.
@@ -504,7 +362,7 @@ local function add_function(report, layout, options)
     add_offset(report, layout, values, options.offset)
   end
   local seen, low, high = coverage.count(values)
-  add_coverage(report, "offset", seen, low, high, 0)
+  owners.add_coverage(report, "offset", seen, low, high, 0)
 end
 
 -- What the modes give whose extents and strides are known, of a layout that has others, too.
@@ -525,7 +383,7 @@ local function add_static_modes(report, of)
   local part = layout(shape, stride)
   if not too_large(report, part) then
     report:add("offsets", "%s by %s; the run adds those of %s",
-      listed(part:values(), " "), modes_text(known), modes_text(open))
+      text_of.listed(part:values(), " "), modes_text(known), modes_text(open))
   end
   local run = run_length(part)
   if run > 1 then
@@ -605,7 +463,7 @@ end
 -- vectors.
 function M.explain(x, options)
   options = read_options(options, x)
-  local report, facts = setmetatable({}, Report), atom_facts.of(x) or sharding_facts.of(x)
+  local report, facts = text_of.new(), atom_facts.of(x) or sharding_facts.of(x)
   if facts then
     for _, row in ipairs(facts) do report:add(row[1], "%s", row[2]) end
   elseif type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then

@@ -28,112 +28,29 @@
 -- covers), thread (whose part is marked), color (a rule of picture_color.lua, or a function of the
 -- cell that returns a key), bits (of an element, for color = "bank"), max_cells (of a panel),
 -- max_panels, title.
-local language = require "cuttle"
 local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
-local derive = require "cuttle.derive"
 local grid = require "cuttle.picture_grid"
+local operations = require "cuttle.picture_operation"
 local owning = require "cuttle.owners"
 local near = require "cuttle.near"
 local type_name = require "cuttle.type_name"
 local palette = require "cuttle.palette"
+local panels = require "cuttle.picture_panels"
 local parts = require "cuttle.picture_part"
 local shardings = require "cuttle.picture_sharding"
-local tiles = require "cuttle.picture_tiles"
 local M = {}
 
 local each_cell, colorize = color.each_cell, color.colorize
-
-local MAX_CELLS <const> = 4096
-local MAX_PANELS <const> = 16
-local MAX_OWNERS <const> = 1 << 20 -- elements of a thread-value layout
-local MAX_KEYS <const> = 1 << 18   -- elements of a result whose offsets get a colour
-
--- The name of the type of an object of the language: "layout", "tensor"; else nil.
--- {====== Errors and options ======
+local add_panels, new_picture = panels.add_panels, panels.new_picture
+local check_static = panels.check_static
 
 -- Raises an error that blames the script's line.
 M.fail = require "cuttle.fail".fail
 
--- A number, name or list of them as a list of mode numbers.
-local function to_modes(value, layout, how)
-  local list = {}
-  for _, k in ipairs(type(value) == "table" and value or { value }) do
-    for number, mode in pairs(grid.modes(layout)) do
-      if mode.name == k then k = number end
-    end
-    if math.type(k) ~= "integer" or k < 0 or k >= rank(layout) then
-      M.fail(how.op, "'%s' is not a mode of %s; a mode number or name was expected", k, layout)
-    end
-    list[#list + 1] = k
-  end
-  return list
-end
-
-local function taken_by(list)
-  local taken = {}
-  for _, k in ipairs(list) do taken[k] = true end
-  return taken
-end
-
--- The first mode that is not in the list, as a list; empty when the layout has no other.
-local function first_besides(list, rank)
-  local taken = taken_by(list)
-  for k = 0, rank - 1 do
-    if not taken[k] then return { k } end
-  end
-  return {}
-end
-
--- Which modes go along which axis: of rank 1 all along the columns, else mode 0 along the rows.
-local function axes_of(layout, how)
-  local rank = rank(layout)
-  local rows = how.rows and to_modes(how.rows, layout, how)
-  local cols = how.cols and to_modes(how.cols, layout, how)
-  if not rows then rows = rank < 2 and {} or first_besides(cols or {}, rank) end
-  if not cols then cols = first_besides(rows, rank) end
-  for k in pairs(taken_by(rows)) do
-    if taken_by(cols)[k] then
-      M.fail(how.op, "mode %d is in rows and in cols; each mode goes along one axis", k)
-    end
-  end
-  return { rows = rows, cols = cols, max_cells = how.max_cells, max_panels = how.max_panels }
-end
-
-local function check_static(layout, how)
-  if not grid.is_static(layout) then
-    M.fail(how.op, "the layout %s has extents or strides that are known only at run time; a "
-      .. "picture needs numbers", layout)
-  end
-end
-
--- {====== Panels with roles ======
-
-local function new_picture(kind, title, layout)
-  return { kind = kind, title = title, layout = tostring(layout), drawn = layout, panels = {},
-           notes = {}, color_by = "offset" }
-end
-
--- Adds the grids of a layout to the picture; returns the list of them.
-local function add_panels(picture, layout, role, how)
-  local panels, more = grid.panels(layout, axes_of(layout, how))
-  for _, panel in ipairs(panels) do
-    panel.role = role
-    picture.panels[#picture.panels + 1] = panel
-  end
-  if size(layout) == 0 then
-    picture.notes[#picture.notes + 1] = ("%s has no elements"):format(layout)
-  elseif more > 0 then
-    picture.notes[#picture.notes + 1] = ("%d more panel%s of %s"):format(
-      more, more == 1 and "" or "s", layout)
-  end
-  return panels
-end
-
--- Operands have their own rank: rows and cols are meant for the result.
-local function for_operand(how)
-  return { op = how.op, max_cells = how.max_cells, max_panels = how.max_panels }
-end
+local MAX_CELLS <const> = 4096
+local MAX_PANELS <const> = 16
+local MAX_OWNERS <const> = 1 << 20 -- elements of a thread-value layout
 
 -- {====== Layouts and swizzled layouts ======
 
@@ -179,182 +96,6 @@ local function swizzle_grid(swizzle)
   local shift = math.abs(swizzle.shift)
   return composition(swizzle, layout({ 1 << swizzle.bits, 1 << shift },
     { 1 << (swizzle.base + shift), 1 << swizzle.base }))
-end
-
--- {====== Results of operations ======
-
-local function is_layout_text(text) return type(text) == "string" and text:find(":", 1, true) end
-
--- An operand as a list of layouts to draw: a tiler of several layouts is several.
-local function to_layouts(operand)
-  if type_name(operand) == "layout" then return { operand } end
-  if not is_layout_text(operand) then return {} end
-  if not operand:find("^%s*<") then return { L(operand) } end
-  local out = {}
-  for _, item in ipairs(derive.items(operand)) do
-    for _, layout in ipairs(to_layouts(item)) do out[#out + 1] = layout end
-  end
-  return out
-end
-
-local function add_operands(picture, op, how)
-  for i, operand in ipairs(op.operands) do
-    local role = i > 1 and op.tiles and "tiler" or "operand"
-    for _, layout in ipairs(to_layouts(operand)) do
-      add_panels(picture, layout, role, for_operand(how))
-    end
-  end
-end
-
--- The keys of offsets: the coordinate of the modes after the first.
-local function keys_of(zipped)
-  local at, keys = grid.offset_at(zipped), {}
-  local n = rank(zipped) > 1 and size(zipped, 0) or 1
-  for linear = 0, math.min(size(zipped), MAX_KEYS) - 1 do
-    local offset = at(linear)
-    keys[offset] = keys[offset] or linear // n
-  end
-  return keys
-end
-
--- What tells the copies of a product apart, whatever the form of the result.
-local tiled_forms = {
-  logical_product = zipped_product, zipped_product = zipped_product,
-  tiled_product = zipped_product, flat_product = zipped_product,
-  blocked_product = logical_product, raked_product = logical_product,
-}
-
-local function key_by_offset(picture, keys)
-  each_cell(picture.panels, function(cell, panel)
-    if panel.role ~= "tiler" then cell.color = keys[cell.offset] end
-  end)
-end
-
--- The copies of a product: they have the indices of the second mode's coordinate.
-local function color_product(picture, _, op)
-  local ok, zipped = pcall(tiled_forms[op.name], op.operands[1], op.operands[2])
-  if not ok or rank(zipped) ~= 2 then
-    return colorize(picture, { color = "offset" })
-  end
-  key_by_offset(picture, keys_of(zipped))
-  each_cell(picture.panels, function(cell, panel)
-    if panel.role == "tiler" then cell.color = cell.linear end
-  end)
-  picture.color_by = "tile"
-end
-
-local function note_outside(picture, layout, op, outside)
-  if outside == 0 then return end
-  local is_division = op.name:find("divide") ~= nil
-  picture.notes[#picture.notes + 1] = ("%s%d of the result's %d elements (hatched) lie outside %s")
-    :format(is_division and "the division rounds up: " or "", outside, size(layout),
-      shape(op.operands[1].layout or op.operands[1]))
-end
-
--- Elements of one tile have one colour, in the result and in the operand.
-local function color_division(picture, layout, op)
-  local outside = tiles.color(picture.panels, layout, op.operands, language[op.name],
-    zipped_divide)
-  if not outside then return colorize(picture, { color = "offset" }) end
-  note_outside(picture, layout, op, outside)
-  each_cell(picture.panels, function(cell, panel)
-    if panel.role == "tiler" then cell.color = 0 end
-  end)
-  for _, panel in ipairs(picture.panels) do
-    if panel.role == "operand" then
-      color.group_by(panel, function(cell) return cell.color end)
-    end
-  end
-  picture.color_by = "tile"
-end
-
--- A(B(i)): a cell of B and the cell of A that it selects have the colour of the result's cell.
-local function color_selected(picture, layout, op)
-  local outside = type_name(op.operands[1]) == "layout"
-    and tiles.color(picture.panels, layout, op.operands, composition, composition)
-  local unit = rank(layout) > 1 and size(layout, 0) or 1
-  if outside then
-    note_outside(picture, layout, op, outside)
-  else
-    key_by_offset(picture, keys_of(layout))
-  end
-  each_cell(picture.panels, function(cell, panel)
-    if panel.role == "tiler" then cell.color = cell.linear // unit end
-  end)
-  picture.color_by = "key"
-end
-
--- The complement's copies of A fill its codomain: a grid of A along the rows, complement along the
--- columns, where each copy has a colour.
-local function color_copies(picture, layout, op, how)
-  local together = concat(op.operands[1], layout)
-  each_cell(add_panels(picture, together, "together", for_operand(how)), function(cell)
-    cell.color = cell.linear // size(together, 0)
-  end)
-  each_cell(picture.panels, function(cell, panel)
-    if panel.role ~= "together" then
-      cell.color = panel.role == "result" and cell.linear or 0
-    end
-  end)
-  picture.color_by = "copy"
-end
-
--- Operations whose operands are drawn beside the result, and how their cells are coloured.
-local operations = {
-  composition = { tiles = true, color = color_selected },
-  complement = { color = color_copies },
-}
-for name in pairs(tiled_forms) do
-  operations[name] = { tiles = true, color = color_product }
-end
-for _, name in ipairs { "logical_divide", "zipped_divide", "tiled_divide", "flat_divide" } do
-  operations[name] = { tiles = true, color = color_division }
-end
-
-local function operation_title(name, operands)
-  local texts = {}
-  for i, operand in ipairs(operands) do texts[i] = tostring(operand) end
-  return ("%s(%s)"):format(name, table.concat(texts, ", "))
-end
-
-local function origin_of(part)
-  local list = table.pack(part:origin())
-  if list.n == 0 then return nil end
-  local operands = table.pack(table.unpack(list, 2, list.n))
-  local first = operands[1]
-  if type(first) == "string" and first:find("^%s*Sw?<[^o]*$") then
-    operands[1] = swizzle(first)
-  elseif type(first) ~= "userdata" then
-    operands[1] = layout(first) -- a shape, which is column-major
-  end
-  return { name = list[1], operands = operands }
-end
-
-local function all_static(operands)
-  for _, operand in ipairs(operands) do
-    for _, layout in ipairs(to_layouts(operand)) do
-      if not grid.is_static(layout) then return false end
-    end
-  end
-  return true
-end
-
-local function of_operation(layout, how)
-  local op = origin_of(layout)
-  local row = operations[op.name]
-  op.tiles = row.tiles
-  local picture = new_picture("operation", operation_title(op.name, op.operands), layout)
-  add_operands(picture, op, how)
-  add_panels(picture, layout, "result", how)
-  row.color(picture, layout, op, how)
-  if how.color ~= nil then colorize(picture, how) end
-  return picture
-end
-
-local function is_operation(layout, how)
-  local op = how.operands and origin_of(layout)
-  return op and operations[op.name] ~= nil and #to_layouts(op.operands[1]) > 0
-    and all_static(op.operands)
 end
 
 -- {====== Thread-value layouts ======
@@ -439,7 +180,7 @@ local function tile_of(tv, how)
     check_static(tile, how)
     return tile
   end
-  local op = origin_of(tv)
+  local op = operations.origin_of(tv)
   local _, shape = tv_layout(op.operands[1], op.operands[2])
   return layout(shape)
 end
@@ -468,8 +209,8 @@ end
 
 local function is_tv(layout, how)
   if how.tile ~= nil then return true end
-  local op = how.operands and origin_of(layout)
-  return op and op.name == "tv_layout" and #op.operands == 2 and all_static(op.operands)
+  local op = how.operands and operations.origin_of(layout)
+  return op and op.name == "tv_layout" and #op.operands == 2 and operations.all_static(op.operands)
 end
 
 -- {====== Tensors of the host ======
@@ -500,12 +241,12 @@ local tools = { new_picture = new_picture, add_panels = add_panels, owners_of = 
                 check_count = check_count, color_threads = color_threads }
 
 local function is_partition(layout, how)
-  local op = how.operands and origin_of(layout)
-  return op and op.name == "parallelize" and all_static { op.operands[1], op.operands[2] }
+  local op = how.operands and operations.origin_of(layout)
+  return op and op.name == "parallelize" and operations.all_static{ op.operands[1], op.operands[2] }
 end
 
 local function of_partition(layout, how)
-  return parts.of_partition(tools, layout, origin_of(layout), how)
+  return parts.of_partition(tools, layout, operations.origin_of(layout), how)
 end
 
 -- Which picture of a layout; the first whose test holds.
@@ -513,7 +254,7 @@ M.kinds = {
   { name = "tv", test = is_tv, of = of_tv },
   { name = "partition", test = is_partition, of = of_partition },
   { name = "swizzle", test = function(layout) return layout.swizzle ~= nil end, of = of_swizzle },
-  { name = "operation", test = is_operation, of = of_operation },
+  { name = "operation", test = operations.test, of = operations.of },
   { name = "layout", test = function() return true end, of = of_layout },
 }
 

@@ -1,0 +1,63 @@
+---@meta _
+-- Topic: inline: CUDA C and PTX within a kernel
+
+--- Inserts CUDA C into a kernel.
+--- `cuda[[source]]` is a statement; with a type, as in `cuda([[source]], {name = value}, dtype)`,
+--- it is an expression. In the source, `$name` is an operand. Operands are values: the source can
+--- neither take their address nor change them. A tensor stands for the address of its first
+--- element, and `{tensor, coordinate}` for the address of another element. For several results,
+--- pass a table that maps their names to types. The source assigns to the results, which are
+--- returned in the order in which it names them. If the table is a list, the results are called
+--- `$1`, `$2` and so on. The CPU engine cannot run the source. It runs a twin instead: a Lua
+--- function, passed last, whose parameters have the names of the operands.
+---
+---     > k = kernel("clock", function(x) x[0] = cuda("$a * 2", {a = x[0]}, i32) end)
+---     > k{grid = 1, block = 1}:source(zeros(i32, 1)):match("%* 2") ~= nil
+---     true
+---     > k = kernel("bits", function(x)
+---     >>   local i = threadIdx.x
+---     >>   x[i] = cuda("__popc($v)", {v = x[i]}, i32, function(v)
+---     >>     local n = 0
+---     >>     while v ~= 0 do v, n = v & (v - 1), n + 1 end
+---     >>     return n
+---     >>   end)
+---     >> end)
+---     > x = arange(i32, 8)
+---     > k{grid = 1, block = 8}(x)
+---     > x
+---     tensor i32 8:1 on cpu
+---         0    1    1    2    1    2    2    3
+--- CuTe: the C++ itself. MoYe: none.
+---@param text string
+---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
+---@param dtype? DType|table the type of the expression, or those of the results, by name or in a list
+---@param twin? function what the CPU engine runs instead of the source
+---@return any ... the value of the expression, or the results
+function cuda(text, operands, dtype, twin) end
+
+--- Inserts PTX instructions into a kernel.
+--- In the instructions, `$name` is a result or an operand. The results are returned in the order in
+--- which the instructions name them; if their types are a list, they are called `$1`, `$2` and so
+--- on. The type determines the register: 16, 32 or 64 bits. A Lua number is an immediate operand.
+--- An operand with the name of a result is the initial value of the result's register. A tensor
+--- stands for the address of its first element, and `{tensor, coordinate}` for the address of
+--- another element. An address in shared memory has 32 bits, for instructions with `.shared`. The
+--- CPU engine runs the twin, as for `cuda`.
+---
+---     > k = kernel("mad", function(x)
+---     >>   local i = threadIdx.x
+---     >>   x[i] = ptx("mad.lo.u32 $d, $a, $a, $n;", {d = u32}, {a = x[i], n = 7},
+---     >>     function(a, n) return a * a + n end)
+---     >> end)
+---     > x = arange(u32, 4)
+---     > k{grid = 1, block = 4}(x)
+---     > x
+---     tensor u32 4:1 on cpu
+---         7    8   11   16
+--- CuTe: asm volatile. MoYe: none.
+---@param text string one or more instructions, as in the PTX manual
+---@param results? DType|table the types of the results, by name or in a list
+---@param operands? table at most 32, by name: values, tensors, `{tensor, coordinate}`
+---@param twin? function what the CPU engine runs instead of the source
+---@return any ... the results
+function ptx(text, results, operands, twin) end
