@@ -56,7 +56,7 @@ return {
     { name = "code", files = { "simt/code/[%w_]+" }, uses = { "ir", "tensor_core" } },
     { name = "lower", files = { "simt/lower/[%w_]+" }, uses = { "code", "pass" }, circle = 3 },
     { name = "run", files = { "simt/run/[%w_]+" }, uses = { "code", "message" }, circle = 2 },
-    { name = "simt", files = { "simt/simt", "simt/simt_open", "simt/simt_pool" }, uses = { "lower", "run" } },
+    { name = "simt", files = { "simt/simt", "simt/simt_%w+" }, uses = { "lower", "run" } },
     -- They look at launches of the CPU engine, which does not know of them.
     { name = "watch", files = { "watch/[%w_]+" }, uses = { "simt", "blank" }, circle = 5 },
 
