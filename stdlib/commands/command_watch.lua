@@ -1,5 +1,5 @@
 -- command_watch.lua: `cuttle watch script.lua [COMMAND [options]]`: runs the command at each save.
--- It looks at the file fifty times a second, on every system in the same way.
+-- It looks at the file a hundred times a second, on every system in the same way.
 --|watch script.lua       run it, or a command such as check, again at each save
 local process = require "cuttle.process"
 
@@ -10,7 +10,7 @@ local USAGE <const> = "usage: cuttle watch script.lua [COMMAND [options]]\n"
   .. "still in progress at the next save is ended. Only the script's own file is looked at.\n"
   .. "Ctrl-C ends it."
 
-local POLL_MS <const> = 20
+local POLL_MS <const> = 10
 
 local function fail(format, ...) error(("watch: " .. format):format(...), 0) end
 
