@@ -1,5 +1,6 @@
--- matmul.tune and attention.tune on a device that is played by a driver of tests/c: kernels compile
--- and are launched, but do nothing. What is measured is kept, and the next program takes it.
+-- matmul.tune and attention.tune on a device that is played by a driver and a compiler of tests/c:
+-- kernels are launched, but do nothing. What is measured is kept, and the next program takes it. That
+-- NVRTC takes their texts is what compile*.lua and the fingerprints say.
 local tap = dofile "tests/support/tap.lua"
 local here = os.getenv "PWD" .. "/"
 local cuttle = arg[-1]:gsub("^[^/].*/", here .. "%0")
@@ -23,16 +24,16 @@ local function text_of(name)
   return file and file:read "a" or ""
 end
 
-local driver = folder .. "/libcuda.so"
-local compile = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -DWITHOUT_PARAM_INFO -I'%s' "
-  .. "'%stests/c/fake_libcuda.c' -o '%s' 2>/dev/null"):format(os.getenv "CC" or "cc", here, here,
-  driver)
-if not os.execute(("CUTTLE_DEVICE=cpu '%s' info | grep -q '^NVRTC  *[0-9]'"):format(cuttle)) then
-  tap.skip_all "no NVRTC"
-elseif not os.execute(compile) then
+local driver, compiler = folder .. "/libcuda.so", folder .. "/libnvrtc.so"
+local function build(source, flags, library)
+  return os.execute(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -I'%s' '%stests/c/%s' "
+    .. "-o '%s' 2>/dev/null"):format(os.getenv "CC" or "cc", flags, here, here, source, library))
+end
+if not build("fake_libcuda.c", "-DWITHOUT_PARAM_INFO", driver)
+  or not build("fake_nvrtc.c", "", compiler) then
   tap.skip_all "no C compiler"
 end
-local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE=cuda"):format(driver)
+local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_NVRTC='%s' CUTTLE_DEVICE=cuda"):format(driver, compiler)
 
 -- {====== matmul ======
 

@@ -1,4 +1,4 @@
--- tune on a device that is played by a driver of tests/c: kernels compile and are launched, but do
+-- tune on a device that is played by a driver and a compiler of tests/c: kernels are launched, but do
 -- nothing. What is measured, kept, found again, and stopped by Ctrl-C; and the command.
 local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
 local folder = os.tmpname()
@@ -57,13 +57,16 @@ for _, c in ipairs(arg[1] and tuned.tried or {}) do n_timed = n_timed + (c.ms an
 if arg[1] then print("timed", n_timed, tuned.tried[1].predicted_ms ~= nil) end
 ]])
 
-local driver = folder .. "/libcuda.so"
-local compile = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -DWITHOUT_PARAM_INFO -I'%s' "
-  .. "'%stests/c/fake_libcuda.c' -o '%s' 2>/dev/null"):format(os.getenv("CC") or "cc", here, here,
-  driver)
-if not run("CUTTLE_DEVICE=cpu", "info"):find "\nNVRTC +%d" then skip "no NVRTC" end
-if not os.execute(compile) then skip "no C compiler" end
-local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE=cuda"):format(driver)
+local driver, compiler = folder .. "/libcuda.so", folder .. "/libnvrtc.so"
+local function build(source, flags, library)
+  return os.execute(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -I'%s' '%stests/c/%s' "
+    .. "-o '%s' 2>/dev/null"):format(os.getenv "CC" or "cc", flags, here, here, source, library))
+end
+if not build("fake_libcuda.c", "-DWITHOUT_PARAM_INFO", driver)
+  or not build("fake_nvrtc.c", "", compiler) then
+  skip "no C compiler"
+end
+local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_NVRTC='%s' CUTTLE_DEVICE=cuda"):format(driver, compiler)
 
 -- {====== Measured, kept, found ======
 
