@@ -15,6 +15,12 @@
 --- values that it captures are read once and become constants. `operands` is a table of tensors and
 --- numbers for the epilogue. Outside its extents, a tensor reads as 0.
 ---
+--- If `operands` has names, the epilogue is a function (v, e): e has m, n and l, and the operands by
+--- name. `outputs` names tensors that it also writes, by assigning to e. A tensor has C's shape, or
+--- is {tensor, op} for a sum or maximum; op is "row_sum", "row_max", "column_sum", "column_max",
+--- "sum" or "max". With `glu = true`, columns 2n and 2n + 1 of the product make column n of C, and
+--- the epilogue is a function (gate, up, e).
+---
 --- `groups`, an i32 tensor (G) on the device, holds the end of each group of rows. A group begins
 --- where the previous one ends. B is then (N,K,G), and l is the group. If A is (M,K,G) and B is
 --- (N,K), the groups are columns of C. If A is (M,K) and B is (N,K), the groups are parts of K, and

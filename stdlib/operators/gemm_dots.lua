@@ -9,6 +9,7 @@
 --   order    of the multiply-adds of one k, as gemm takes it
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
+local reduce = require "cuttle.gemm_reduce"
 local tma = require "cuttle.tma_rules"
 local M = {}
 
@@ -71,6 +72,7 @@ function M.make(variant)
   local in_A = layout({bM, bK, n_stages}, {ld, 1, ld * bM})
   local in_B = layout({bN, bK, n_stages}, {ld, 1, ld * bN})
   local options = {order = variant.order}
+  reduce.plan(variant, mma, M.n_threads(variant))
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -108,8 +110,8 @@ function M.make(variant)
       free = stage
       stage = where(stage == n_stages - 1, 0, stage + 1)
     end
-    epilogue.store(variant, tCrC, tCgC, thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})),
-      alpha, beta, at.l, epilogue.guarded(variant, at.operands))
+    epilogue.begin(variant, alpha, beta, at):store(tCrC, tCgC,
+      thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})))
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 

@@ -1,6 +1,9 @@
 -- gemm_epilogue.lua: what a kernel of matmul does with its sums: C = f(alpha * sum + beta * C),
--- from registers to memory. A variant (see matmul.lua) says what of that there is.
+-- from registers to memory. A variant (see matmul.lua) says what of that there is. A function with
+-- named operands is given an element, gemm_element.lua; what it reduces, gemm_reduce.lua adds up.
+local element = require "cuttle.gemm_element"
 local nested = require "cuttle.gemm_nested"
+local reduce = require "cuttle.gemm_reduce"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -8,7 +11,7 @@ local STORE_BITS <const> = 128
 
 -- Operands of the epilogue, of which elements outside read as 0: tiles of C may overhang. The bias
 -- is read where C is.
-function M.guarded(variant, operands)
+local function guarded(variant, operands)
   local out = {}
   for i, x in ipairs(operands) do
     local is_inside = i == 1 and variant.bias and not variant.ragged
@@ -17,36 +20,87 @@ function M.guarded(variant, operands)
   return out
 end
 
--- The element of C at `at` that a sum makes; `old` is what C holds there.
-local function finish(variant, sum, old, alpha, beta, at, l, operands)
-  local v = cast(sum, variant.work) * alpha
-  if variant.reads_c then v = v + cast(old, variant.work) * beta end
-  local m, n = at[1], at[2]
-  if variant.swapped then m, n = n, m end
-  local first = 1
-  if variant.bias then
-    v = v + cast(operands[1][{m, n, l}], variant.work)
-    first = 2
-  end
-  if not variant.epilogue then return v end
-  local made = variant.epilogue(v, m, n, l, table.unpack(operands, first))
+local Epilogue = {}
+Epilogue.__index = Epilogue
+
+--- In a kernel: the way of a tile's sums to C. `at` is what gemm_raster.tile returns, or has its
+--- l, operands and, for what is reduced, extent = that of C, m and n, the tile's number.
+function M.begin(variant, alpha, beta, at)
+  return setmetatable({ variant = variant, alpha = alpha, beta = beta, l = at.l,
+                        operands = guarded(variant, at.operands),
+                        reducer = reduce.begin(variant, at) }, Epilogue)
+end
+
+-- The sum with all that comes before the function; `old` is what C holds at (m,n).
+local function factored(self, sum, old, m, n)
+  local variant = self.variant
+  local v = cast(sum, variant.work) * self.alpha
+  if variant.reads_c then v = v + cast(old, variant.work) * self.beta end
+  if variant.bias then v = v + cast(self.operands[1][{m, n, self.l}], variant.work) end
+  return v
+end
+
+-- What the function returns for numbers at (m,n).
+local function call(self, m, n, id, ...)
+  local variant = self.variant
+  if variant.named then return element.call(self, m, n, id, ...) end
+  return variant.epilogue(..., m, n, self.l,
+    table.unpack(self.operands, variant.bias and 2 or 1))
+end
+
+-- What it makes of them.
+local function made_of(self, m, n, id, ...)
+  local variant = self.variant
+  local made = call(self, m, n, id, ...)
   if made == nil then
     tiles.fail("matmul", "the epilogue returns nothing; expected the number that is stored in C")
   end
   return cast(made, variant.work)
 end
 
+-- The element of C at `at` that a sum makes.
+local function finish(self, sum, old, at, id)
+  local m, n = at[1], at[2]
+  if self.variant.swapped then m, n = n, m end
+  if not self.variant.epilogue then return factored(self, sum, old, m, n) end
+  return made_of(self, m, n, id, factored(self, sum, old, m, n))
+end
+
+-- The element that two sums side by side make, of columns 2n and 2n + 1.
+local function finish_pair(self, sums, places, ids, i)
+  local m, n = places[i][1], places[i][2]
+  if self.variant.swapped then m, n = n, m end
+  local v, w = factored(self, sums[i], nil, m, n), factored(self, sums[i + 1], nil, m, n + 1)
+  return made_of(self, m, n // 2, ids and ids[i], v, w)
+end
+
 -- Is a part of C what nested.elements returns, instead of a tensor?
 local function is_nested(part) return type(part) == "table" end
 
+-- What is reduced is known by the number of each element, so loops over them are written out.
+local function counted(self, n)
+  if not self.reducer then return range(n) end
+  local i = -1
+  return function()
+    i = i + 1
+    if i < n then return i end
+  end
+end
+
+--- Of a thread's sums in registers the coordinates in these; nil if nothing is reduced.
+function Epilogue:ids(sums)
+  return self.reducer and identity_tensor{size(sums, 0), size(sums, 1), size(sums, 2)} or nil
+end
+
 -- What as many elements of C become as there are sums; `old` and `new` are registers for these.
-local function compute(variant, sums, part, places, old, new, alpha, beta, l, operands)
+local function compute(self, sums, part, places, ids, old, new)
+  local variant = self.variant
   if variant.reads_c then
     if is_nested(part) then nested.read(part, places, old) else copy(part, old) end
   end
-  for i in range(size(new)) do
+  for i in counted(self, size(new)) do
     local before = variant.reads_c and old[i] or nil
-    new[i] = finish(variant, sums[i], before, alpha, beta, places[i], l, operands)
+    new[i] = finish(self, sums[i], before, places[i], ids and ids[i])
   end
   return cast(new, variant.c_dtype)
 end
@@ -56,33 +110,51 @@ local function registers(variant, like)
   return old, fragment(variant.work, size(like))
 end
 
--- The same where C is nested.
-local function store_nested(variant, sums, part, places, alpha, beta, l, operands)
-  local old, new = registers(variant, sums(_, _, 0))
-  for j in range(size(sums, 2)) do
-    nested.write(part, places(_, _, j), compute(variant, sums(_, _, j), part, places(_, _, j), old,
-      new, alpha, beta, l, operands))
+-- Where two columns of sums make one of C, which is nested.
+local function store_pairs(self, sums, part, places, ids)
+  local variant = self.variant
+  for i = 0, size(sums) - 2, 2 do
+    nested.write_at(part, places[i], cast(finish_pair(self, sums, places, ids, i),
+      variant.c_dtype))
   end
 end
 
--- A thread's sums (V,M,N) to its part of C, column by column. `places` are the coordinates in C of
--- the part's elements. The part is a tensor or what nested.elements returns.
-function M.store(variant, sums, part, places, alpha, beta, l, operands)
-  if is_nested(part) then
-    return store_nested(variant, sums, part, places, alpha, beta, l, operands)
-  end
+-- A thread's sums (V,M,N) to its part of C, column by column.
+local function store(self, sums, part, places, ids)
+  local variant = self.variant
   local old, new = registers(variant, sums(_, _, 0))
-  for j in range(size(sums, 2)) do
-    copy(compute(variant, sums(_, _, j), part(_, _, j), places(_, _, j), old, new, alpha, beta, l,
-      operands), part(_, _, j))
+  for j in counted(self, size(sums, 2)) do
+    local of = ids and ids(_, _, j)
+    if variant.glu then
+      store_pairs(self, sums(_, _, j), part, places(_, _, j), of)
+    elseif is_nested(part) then
+      nested.write(part, places(_, _, j), compute(self, sums(_, _, j), part, places(_, _, j), of,
+        old, new))
+    else
+      copy(compute(self, sums(_, _, j), part(_, _, j), places(_, _, j), of, old, new),
+        part(_, _, j))
+    end
   end
 end
 
--- A thread's elements of C in registers, shaped as its sums.
-function M.finished(variant, sums, part, places, alpha, beta, l, operands)
+--- A thread's sums (V,M,N), all that it has of the tile, to its part of C. `places` are the
+--- coordinates in C of the part's elements. The part is a tensor or what nested.elements returns.
+function Epilogue:store(sums, part, places)
+  store(self, sums, part, places, self:ids(sums))
+  self:finish()
+end
+
+--- A thread's elements of C in registers, shaped as these sums; ids: of what is reduced, their
+--- coordinates among all its sums of the tile.
+function Epilogue:finished(sums, part, places, ids)
+  local variant = self.variant
   local old = variant.reads_c and fragment(variant.c_dtype, shape(sums)) or nil
-  return compute(variant, sums, part, places, old, fragment(variant.work, shape(sums)), alpha, beta,
-    l, operands)
+  return compute(self, sums, part, places, ids, old, fragment(variant.work, shape(sums)))
+end
+
+--- After all of a thread's elements of a tile.
+function Epilogue:finish()
+  if self.reducer then self.reducer:finish() end
 end
 
 -- {====== Through shared memory ======
@@ -117,15 +189,20 @@ local function make_mover(variant, tile_of_C, places)
            write = function(from) nested.store(tile_of_C, rows, places, from) end }
 end
 
--- A block's sums, a thread's part of which are (V,N,M), to its tile (bN,bM) of C, through `memory`,
--- which nobody writes any more: so threads read and write C in adjacent wide accesses. Of a nested
--- C the tile is what nested.gather returns.
-function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha, beta, l, operands)
+--- A block's sums, a thread's part of which are (V,N,M), to its tile (bN,bM) of C, through
+--- `memory`, which nobody writes any more: so threads read and write C in adjacent wide accesses.
+--- Of a nested C the tile is what nested.gather returns.
+function Epilogue:staged(plan, thr_mma, sums, memory, tile_of_C, places)
+  local variant = self.variant
+  if variant.glu then
+    local part = nested.elements(variant, tile_of_C.matrix)
+    return self:store(sums, part, thr_mma:partition_C(places))
+  end
   local dtype, bM = variant.c_dtype, variant.tile[1]
   local sC = view(recast(memory, dtype), plan.layout)
   local thr = plan.tiled:get_slice(threadIdx.x)
   local part, shared_part = thr_mma:partition_C(sC), thr:partition_S(sC)
-  local n_steps = size(sums, 1) // plan.passes
+  local n_steps, ids = size(sums, 1) // plan.passes, self:ids(sums)
   for pass = 0, plan.passes - 1 do
     local at = {plan.rows, bM}
     local gC = variant.nested_C and tile_of_C
@@ -139,11 +216,13 @@ function M.staged(variant, plan, thr_mma, sums, memory, tile_of_C, places, alpha
       cp_async_wait(0)
       sync_threads()
     end
-    M.store(variant, tile(sums, {size(sums, 0), n_steps, size(sums, 2)}, {0, pass, 0}), part,
-      thr_mma:partition_C(tile(places, at, {pass, 0})), alpha, beta, l, operands)
+    local extent = {size(sums, 0), n_steps, size(sums, 2)}
+    store(self, tile(sums, extent, {0, pass, 0}), part,
+      thr_mma:partition_C(tile(places, at, {pass, 0})), ids and tile(ids, extent, {0, pass, 0}))
     sync_threads()
     mover.write(shared_part)
   end
+  self:finish()
 end
 
 return M

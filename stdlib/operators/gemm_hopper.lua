@@ -25,6 +25,7 @@ local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_hopper_nested"
 local rasters = require "cuttle.raster"
+local reduce = require "cuttle.gemm_reduce"
 local store = require "cuttle.gemm_hopper_store"
 local n_sms = require "cuttle.profile_device".n_sms
 local tma = require "cuttle.tma_rules"
@@ -431,6 +432,7 @@ function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high
+  reduce.plan(variant, plan.mma, GROUP * plan.together, true)
   local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
 
   local function body(A, B, C, alpha, beta, operands, order, of_ranks)

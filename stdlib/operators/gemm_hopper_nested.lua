@@ -11,7 +11,9 @@ local LAG <const> = 2 -- tiles of K on their way to a thread's slots
 
 --- Why the kernel cannot take a problem's nested matrices, or cannot do without any; nil: it can.
 function M.trouble(config, p)
-  if not config.gathers then
+  if p.glu then
+    return "with glu two columns of a tile make one of C, and TMA stores whole tiles"
+  elseif not config.gathers then
     return p.nested and "it copies with TMA, which needs one stride per mode" or nil
   elseif not p.nested then
     return "it gathers what has modes with more than one stride, and no mode has"

@@ -81,6 +81,7 @@ function M.begin(variant, plan, memory, full, group, all, all_out, l)
     together = named_barrier(FIRST_ID + group, GROUP),
     full = full, first_full = full and group * plan.buffers,
     turn = full and pipeline_state(1), -- of tiles: their parity
+    thread = variant.owners and (threadIdx.x - GROUP) % variant.owners.n_threads,
     out = out }, Store)
 end
 
@@ -192,14 +193,13 @@ end
 -- {====== A pass ======
 
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
-local function elements(self, sums, row, column, buffer, alpha, beta, operands)
+local function elements(self, out, sums, row, column, buffer, ids)
   local variant, extent = self.variant, {ROWS, self.plan.columns}
   if variant.plain then return cast(sums, variant.c_dtype) end
   local places = select(identity_tensor(shape(select(self.C, 1, 0))), 1, 0)
   if self.group then places = domain_offset(self.first, places) end
   local part = variant.reads_c and self.thr:partition_C(self.memory(_, _, buffer))
-  return epilogue.finished(variant, sums, part, self.thr:partition_C(tile(places, extent,
-    {row, column})), alpha, beta, self.l, epilogue.guarded(variant, operands))
+  return out:finished(sums, part, self.thr:partition_C(tile(places, extent, {row, column})), ids)
 end
 
 local function write(self, new, buffer)
@@ -235,13 +235,19 @@ end
 function Store:store(sums, row, column, tile_row, alpha, beta, operands)
   local plan = self.plan
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
+  local at_tile = { l = self.l, operands = operands, m = column, n = tile_row,
+                    extent = {size(self.C, 1), size(self.C, 0)}, thread = self.thread }
+  local out = epilogue.begin(self.variant, alpha, beta, at_tile)
+  local ids = out:ids(sums)
   for i = 0, plan.n_passes - 1 do
     local high, pass, buffer = i // plan.passes, i % plan.passes, i % plan.buffers
     local at_row, at_column = row * plan.high + high, column * plan.passes + pass
     local at = { row = at_row, column = at_column, tile_row = tile_row, tile_column = column }
-    local part = tile(sums, {size(sums, 0) // plan.passes, 1, 1}, {pass, high, 0})
+    local extent = {size(sums, 0) // plan.passes, 1, 1}
+    local part = tile(sums, extent, {pass, high, 0})
     if plan.fetches then wait_for_pass(self, i, at) end
-    local new = elements(self, part, at_row, at_column, buffer, alpha, beta, operands)
+    local new = elements(self, out, part, at_row, at_column, buffer,
+      ids and tile(ids, extent, {pass, high, 0}))
     if self.is_first and not plan.fetches then tma_store_wait(plan.under_way) end
     self.together:sync()
     write(self, new, buffer)
@@ -250,6 +256,7 @@ function Store:store(sums, row, column, tile_row, alpha, beta, operands)
     out_of(self, buffer, gC, at)
     if plan.fetches then fetch_next(self, i, row, column) end
   end
+  out:finish()
   if plan.fetches then self.turn:advance() end
 end
 

@@ -11,6 +11,7 @@
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
+local reduce = require "cuttle.gemm_reduce"
 local M = { takes_nested = true }
 
 local WIDE_BITS <const> = 128 -- of a copy, and of a row of ldmatrix's matrices
@@ -191,6 +192,7 @@ function M.make(variant)
   local stored = epilogue.plan_staged(variant, M.n_threads(variant), ATOM_M * variant.warps[2],
     bytes_A + bytes_B)
   local n_blocks = bK // mma.atom.shape[3]
+  reduce.plan(variant, mma, M.n_threads(variant), true)
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -248,8 +250,8 @@ function M.make(variant)
 
     local gC = nested.tile_of_C(variant, at.C, {at.m, at.n})         -- (bN, bM)
     local places = tile(at.places, {bM, bN}, {at.m, at.n})
-    epilogue.staged(variant, stored, thr, tCrC, memory, gC, select(places, 1, 0),
-      alpha, beta, at.l, epilogue.guarded(variant, at.operands))
+    epilogue.begin(variant, alpha, beta, at):staged(stored, thr, tCrC, memory, gC,
+      select(places, 1, 0))
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 

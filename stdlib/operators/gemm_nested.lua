@@ -211,6 +211,9 @@ function M.tile_of_C(variant, matrix, at)
   return M.gather(variant, matrix, n, 0, {2, 1})
 end
 
+--- Writes one element.
+function M.write_at(gather, place, value) element(gather, place)[0] = value end
+
 --- Reads the elements at `places` into registers.
 function M.read(gather, places, to)
   for i in range(size(to)) do to[i] = element(gather, places[i])[0] end

@@ -100,7 +100,7 @@ function M.tile(variant, A, B, C, operands)
            B = operand(variant, "B", B, l), C = operand(variant, "C", C, l),
            places = places_in(variant, C, l) }
   end
-  at.operands = operands
+  at.operands, at.extent = operands, {size(C, 0), size(C, 1)}
   return at
 end
 

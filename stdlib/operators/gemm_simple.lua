@@ -7,6 +7,7 @@
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
+local reduce = require "cuttle.gemm_reduce"
 local M = { takes_nested = true }
 
 local RUN <const> = 4 -- adjacent rows and columns of a thread
@@ -45,6 +46,7 @@ function M.make(variant)
   local in_A = layout({bM, bK, n_stages}, {1, ldA, ldA * bK})
   local in_B = layout({bN, bK, n_stages}, {1, ldB, ldB * bK})
   local options = {order = variant.order}
+  reduce.plan(variant, mma, tM * tN)
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -82,8 +84,7 @@ function M.make(variant)
       local stage = k % n_stages
       gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), tCrC(0, _, _), options)
     end
-    epilogue.store(variant, tCrC, tCgC, thr:partition_C(places), alpha, beta,
-      at.l, epilogue.guarded(variant, at.operands))
+    epilogue.begin(variant, alpha, beta, at):store(tCrC, tCgC, thr:partition_C(places))
   end, {emission = variant.emission})
 end
 

@@ -22,6 +22,7 @@
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
+local reduce = require "cuttle.gemm_reduce"
 local M = { takes_nested = true }
 
 local RUN <const> = 4 -- adjacent rows or columns of a thread: 16 bytes
@@ -147,6 +148,7 @@ function M.make(variant)
   local n = { slices = n_slices_of(variant), threads = 32 * warps[1] * warps[2] }
   local n_k = bK // n.slices -- of a tile, multiplied by one slice
   local loads_b_first = variant.loads == "ba"
+  reduce.plan(variant, mma, n.threads)
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -210,8 +212,8 @@ function M.make(variant)
       add_slices(tCrC, n)
       if slice_of(n) > 0 then return end
     end
-    epilogue.store(variant, tCrC, tCgC, thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})),
-      alpha, beta, at.l, epilogue.guarded(variant, at.operands))
+    epilogue.begin(variant, alpha, beta, at):store(tCrC, tCgC,
+      thr:partition_C(tile(at.places, {bM, bN}, {at.m, at.n})))
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 

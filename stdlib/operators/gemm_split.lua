@@ -3,6 +3,7 @@
 -- adds these up and does what the epilogue says. Every run adds in the same order.
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
+local reduce = require "cuttle.gemm_reduce"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
@@ -92,6 +93,7 @@ function M.whole(p)
   for key, value in pairs(p) do whole[key] = value end
   whole.C, whole.c_dtype, whole.work, whole.swapped = sums, p.sum, p.sum, false
   whole.alpha, whole.beta, whole.bias, whole.epilogue, whole.operands = 1, 0, nil, nil, {}
+  whole.named = nil
   return whole
 end
 
@@ -119,6 +121,7 @@ function M.make(variant)
   local in_runs = tiled_copy(atom("UniversalCopy<u32>", f32),
     layout{ROWS // RUN, COLUMNS}, layout{RUN, 1})
   local extent = {ROWS, COLUMNS}
+  reduce.plan(variant, in_runs, M.n_threads())
 
   -- S: the sums (M,N,part). The second argument, where other templates have B, is not used.
   return kernel("sum_of_parts", function(S, B, C, alpha, beta, ...) -- luacheck: ignore 212
@@ -140,7 +143,8 @@ function M.make(variant)
       end
     end
     local places = thr:partition_S(tile(identity_tensor(shape(C(_, _, 0))), extent, {m, n}))
-    epilogue.store(variant, sums, part, places, alpha, beta, to, epilogue.guarded(variant, {...}))
+    epilogue.begin(variant, alpha, beta, { l = to, operands = {...}, m = m, n = n,
+      extent = {size(C, 0), size(C, 1)} }):store(sums, part, places)
   end)
 end
 

@@ -43,6 +43,7 @@ local matmul_bits = require "cuttle.matmul_bits"
 local tables = require "cuttle.matmul_table"
 local results = require "cuttle.operator_table"
 local again = require "cuttle.matmul_again"
+local epilogues = require "cuttle.matmul_epilogue"
 local overlap = require "cuttle.overlap"
 local launches = require "cuttle.operator_steps"
 local M = {}
@@ -84,8 +85,8 @@ local function check_operand(x, name)
 end
 
 local known_options <const> =
-  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "groups", "operands", "split",
-    "stream" }
+  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "glu", "groups", "operands",
+    "outputs", "split", "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name, takes_nested)
@@ -114,8 +115,9 @@ local function batches_of(a, b, groups)
   return math.max(a.extent[3], b.extent[3])
 end
 
-local function check_result(a, b, c, groups)
-  local expected = { a.extent[1], b.extent[1], batches_of(a, b, groups) }
+local function check_result(a, b, c, options, groups)
+  local columns = options.glu and b.extent[1] // 2 or b.extent[1]
+  local expected = { a.extent[1], columns, batches_of(a, b, groups) }
   for i = 1, 3 do
     if c.extent[i] ~= expected[i] then
       fail("C is %s; expected (%d,%d%s), as A is %s and B is %s", text_of(c), expected[1],
@@ -150,7 +152,7 @@ local function check_types(a, b, c, options)
   end
 end
 
-local function check_places(a, b, c, operands)
+local function check_places(a, b, c)
   local device = c.tensor.device
   for _, t in ipairs { a, b } do
     if t.tensor.device ~= device then
@@ -159,12 +161,6 @@ local function check_places(a, b, c, operands)
     elseif overlap.shares(arguments.flat(c), arguments.flat(t)) then
       fail("C shares memory with %s: blocks still read %s when others write C; give C memory of "
         .. "its own", t.name, t.name)
-    end
-  end
-  for i, x in ipairs(operands) do
-    if is_tensor(x) and x.device ~= device then
-      fail("operand %d of the epilogue is on %s but C is on %s; expected all on one device", i,
-        x.device, device)
     end
   end
 end
@@ -196,19 +192,6 @@ local function to_blocks(blocks)
     fail("blocks is %s; expected how many blocks there may be, 1 or more", tostring(blocks))
   end
   return blocks
-end
-
-local function to_operands(options)
-  local operands = options.operands
-  if operands == nil then return {} end
-  if type(operands) ~= "table" then
-    fail("operands is of type %s; expected a table of tensors and numbers, which the epilogue gets "
-      .. "after (v, m, n, l)", tiles.type_name(operands))
-  elseif not options.epilogue then
-    fail("operands belong to an epilogue, but there is none; give "
-      .. "{epilogue = function(v, m, n, l, ...) ... end}")
-  end
-  return operands
 end
 
 -- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n.
@@ -270,6 +253,14 @@ local function is_row_major(c)
   return c.stride[2] == 1 and c.extent[2] > 1 and (c.stride[1] ~= 1 or c.extent[1] == 1)
 end
 
+-- A C of which each column is that of two of the product, so both are seen at its place.
+local function in_pairs(c, n)
+  local extent, stride = c.extent, c.stride
+  return { name = c.name, tensor = c.tensor, extent = { extent[1], n, extent[3] }, stride = stride,
+           nested = { { extent[1], stride[1] }, { { 2, extent[2] }, { 0, stride[2] } },
+                      { extent[3], stride[3] } } }
+end
+
 local along <const> = { mn = 1, k = 2 } -- the mode that is contiguous
 
 -- What is nested in a problem of these operands, and how much of it is read at once: {A =, B =,
@@ -289,22 +280,20 @@ local function to_problem(A, B, C, options)
   local a, b, c = describe(A, "A", true), describe(B, "B", true), describe(C, "C", true)
   local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B) or nil
   check_extents(a, b, groups)
-  check_result(a, b, c, groups)
+  check_result(a, b, c, options, groups)
   check_distinct(c)
   check_types(a, b, c, options)
-  local operands = to_operands(options)
-  check_places(a, b, c, operands)
+  check_places(a, b, c)
+  local ending = epilogues.read(options, { a = a, b = b, c = c, groups = groups })
   local sum = compute_type(A.dtype)
   local work = work_type(sum, C.dtype)
   local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
               alpha = to_factor(options.alpha, "alpha", 1, work),
               beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
-              bias = options.bias and to_bias(options.bias, c, groups), operands = operands,
-              epilogue = options.epilogue, swapped = is_row_major(c) }
-  if p.epilogue ~= nil and type(p.epilogue) ~= "function" then
-    fail("epilogue is of type %s; expected a function (v, m, n, l, operands...) that returns the "
-      .. "element of C", tiles.type_name(p.epilogue))
-  end
+              operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
+              glu = ending.glu, swapped = ending.glu or is_row_major(c) }
+  if p.glu then c = in_pairs(c, b.extent[1]) end
+  p.bias = options.bias and to_bias(options.bias, c, groups)
   if p.swapped then
     a, b, c, groups = b, a, transposed(c), groups and grouping.swapped(groups)
   end
@@ -362,18 +351,22 @@ local function distinctions(config, p, group)
     { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
     { "plain", is_plain(config, p) } }
   if p.nested then add_nested(rows, config, p) end
+  if p.named then
+    rows[#rows + 1] = { "text_of_named", epilogues.text(p.named) }
+    rows[#rows + 1] = { "glu", p.glu }
+  end
   return rows
 end
 
 local function make_kernel(config, p, distinct)
-  local variant = { name = "matmul_" .. p.dtype.name, epilogue = p.epilogue }
+  local variant = { name = "matmul_" .. p.dtype.name, epilogue = p.epilogue, named = p.named }
   for _, row in ipairs(distinct) do
     variant[row[1]] = row[2]
   end
   for key, value in pairs(config) do
     if variant[key] == nil then variant[key] = value end
   end
-  return require(config.template).make(variant)
+  return { kernel = require(config.template).make(variant), variant = variant }
 end
 
 local function get_or_add(t, key, mode)
@@ -381,8 +374,8 @@ local function get_or_add(t, key, mode)
   return t[key]
 end
 
--- One kernel for each configuration, epilogue and set of distinctions. Those of an epilogue that
--- nobody has any more are collected with it.
+-- {kernel =, variant =}: one for each configuration, epilogue and set of distinctions. Those of an
+-- epilogue that nobody has any more are collected with it.
 local function kernel_of(config, p, group)
   local by_epilogue = get_or_add(kernels, config, { __mode = "k" })
   local by_text = get_or_add(by_epilogue, p.epilogue or NO_EPILOGUE)
@@ -395,14 +388,14 @@ local function kernel_of(config, p, group)
   return by_text[text]
 end
 
--- What the kernel of a configuration takes.
-local function args_of(config, p)
+-- What the kernel of a configuration takes, with these operands of the epilogue.
+local function args_of(config, p, operands)
   local template = require(config.template)
   local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
   if p.groups then args[#args + 1] = p.groups.ends end
   if p.bias then args[#args + 1] = p.bias end
-  for _, x in ipairs(p.operands) do args[#args + 1] = x end
+  for _, x in ipairs(operands or p.operands) do args[#args + 1] = x end
   return args
 end
 
@@ -414,17 +407,31 @@ local function limit_grid(grid, config, p)
   grid[1] = math.min(grid[1], n)
 end
 
--- {kernel =, launch =, args =, config =} of a problem that has elements.
+-- {kernel =, launch =, args =, config =, after =} of a problem that has elements; after: the steps
+-- that join what its blocks reduced.
 local function plan(p, wanted, stream)
   local config = configs.choose(p, wanted)
   local template = require(config.template)
   local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
   limit_grid(grid, config, p)
-  local args = args_of(config, p)
+  local made = kernel_of(config, p, group)
+  local operands, after = epilogues.args(p, made.variant, stream)
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
                    pdl = config.pdl, cooperative = config.cooperative,
                    cluster = config.cluster and { config.cluster, 1, 1 } }
-  return { kernel = kernel_of(config, p, group), launch = launch, args = args, config = config }
+  return { kernel = made.kernel, launch = launch, args = args_of(config, p, operands),
+           config = config, after = after }
+end
+
+-- The steps with what comes after each.
+local function with_after(steps)
+  local all = {}
+  for _, step in ipairs(steps) do
+    all[#all + 1] = step
+    table.move(step.after or {}, 1, #(step.after or {}), #all + 1, all)
+    step.after = nil
+  end
+  return all
 end
 
 -- Into how many parts K is cut.
@@ -460,7 +467,7 @@ local function plans_of_contract(p, options)
   main.contract = contract
   steps[#steps + 1] = main
   steps[#steps + 1] = last
-  return steps
+  return with_after(steps)
 end
 
 -- Into how many parts K is cut, and the configuration or its name or nil.
@@ -477,11 +484,11 @@ local function plans(p, options)
   if p.m == 0 or p.n == 0 or p.l == 0 or p.groups and p.groups.n == 0 then return {} end
   if options.bits ~= nil then return plans_of_contract(p, options) end
   local n, config = chosen(p, options)
-  if n == 1 then return { plan(p, config, options.stream) } end
+  if n == 1 then return with_after{ plan(p, config, options.stream) } end
   local first = split.first(p, n)
   if options.config == nil and config and not configs.accepts(config, first) then config = nil end
-  return { plan(first, config, options.stream),
-           plan(split.second(p, first), split.config, options.stream) }
+  return with_after{ plan(first, config, options.stream),
+                     plan(split.second(p, first), split.config, options.stream) }
 end
 
 --- The type of a new C: that of A, or that of the sums where A's is only one of products.
@@ -490,14 +497,20 @@ function M.result_type(dtype)
   return dtype
 end
 
--- A new C: column-major.
-local function new_result(A, B, groups)
+-- A new C: column-major, but of pairs of columns row-major.
+local function new_result(A, B, options)
+  local groups = options.groups
   local dtype = M.result_type(A.dtype)
   local l = math.max(rank(A) > 2 and size(A, 2) or 1, rank(B) > 2 and size(B, 2) or 1)
   local has_third = rank(A) > 2 or rank(B) > 2
   if is_tensor(groups) then l, has_third = size(groups), not has_third end
   local shape = { size(A, 0), size(B, 0), has_third and l or nil }
-  local C = (groups and zeros or tensor)(dtype, layout(shape)) -- rows may be in no group
+  local order = layout(shape)
+  if options.glu then
+    local n = size(B, 0) // 2
+    order = layout({ shape[1], n, shape[3] }, { n, 1, has_third and shape[1] * n or nil })
+  end
+  local C = (groups and zeros or tensor)(dtype, order) -- rows may be in no group
   return C.device == A.device and C or C:to(A.device)
 end
 
@@ -511,7 +524,7 @@ local function read_operands(A, B, C, options)
     if options.beta ~= nil and options.beta ~= 0 then
       fail("beta is %s, but there is no C to add; pass a tensor (M,N)", options.beta)
     end
-    C = new_result(A, B, options.groups)
+    C = new_result(A, B, options)
   end
   check_operand(C, "C")
   if type(options.config) == "table" then configs.checked(options.config, "config") end

@@ -1,0 +1,49 @@
+-- Kernels of matmul whose epilogue has outputs, reductions or pairs of columns compile for sm_80
+-- and sm_90a, one of each template, and no thread of them spills registers.
+local script = os.tmpname()
+local file = assert(io.open(script, "w"))
+file:write [[
+local sm = tonumber(arg[1])
+local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local operator = require "cuttle.matmul"
+local function ending(v, e)
+  e.pre, e.norm, e.peak = v, v * v, abs(v)
+  return max(v, 0.0)
+end
+local function gated(gate, up) return max(gate, 0.0) * up end
+local function look(A, B, C, options, config)
+  options.config, options.split = config, 1
+  for _, step in ipairs(select(3, operator.prepare(A, B, C, options))) do
+    local source = step.kernel(step.launch):source(table.unpack(step.args))
+    local name = source:match "__launch_bounds__%b()%s+([%w_]+)"
+    local registers, stack = internal.watch.profile_registers(source, sm, name, {})
+    if registers == nil and not stack:find("cannot load", 1, true) then print(config, stack) end
+    if registers and stack > 0 then print(config, name, stack, "bytes of stack") end
+  end
+end
+local function try(dtype, config)
+  local A, B = zeros(dtype, row_major{264, 128}), zeros(dtype, row_major{264, 128})
+  local pre, norm, peak = zeros(dtype, row_major{264, 264}), zeros(f32, 264), zeros(f32, 1)
+  look(A, B, zeros(dtype, row_major{264, 264}), { epilogue = ending,
+    outputs = { pre = pre, norm = {norm, "row_sum"}, peak = {peak, "max"} } }, config)
+  if config:find "^hopper" or config:find "^dots" then return end
+  look(A, B, zeros(dtype, row_major{264, 132}), { epilogue = gated, glu = true }, config)
+end
+for _, config in ipairs{"simt 64x64x16 turned", "dots 32x16x32"} do try(f32, config) end
+try(bf16, "mma 64x64x64")
+if sm == 90 then
+  for _, config in ipairs{"hopper 64x64x64", "hopper 128x128x64"} do
+    try(bf16, config)
+  end
+end
+]]
+file:close()
+for _, sm in ipairs { "80", "90a" } do
+  local command = "CUTTLE_DEVICE=cpu '%s' --sm=%s %s %s 2>&1; echo $?"
+  local pipe = assert(io.popen(command:format(arg[-1], sm, script, sm:match "%d+")))
+  io.write(pipe:read("a"))
+  pipe:close()
+end
+os.remove(script)
+-- expect: 0
+-- expect: 0
