@@ -109,7 +109,9 @@ local limits <const> = {
 
   -- What hardware, Lua or a table in the sources fixes: nothing is beyond.
   sizes = {
-    "atom.h CT_ATOM_TEXT_MAX", "emit.h CT_EMIT_FUNCTION_MAX",
+    "atom.h CT_ATOM_TEXT_MAX", "atom.h CT_ATOM_PTX_MAX", "exact_product.h CT_EXACT_MAX_M",
+    "exact_product.h CT_EXACT_MAX_N", "exact_product.h CT_EXACT_MAX_K",
+    "emit.h CT_EMIT_FUNCTION_MAX",
     "banks.h CT_MAX_LANE_BYTES", "bind_box.c MAX_OPERANDS",
     "bind_word.c MAX_WORDS",
     "bind_layout.c MAX_COORDINATES", "bind_tma.c MAX_CLUSTER_BITS",

@@ -121,7 +121,14 @@ static int times_field(lua_State *L, const AtomBox *b) {
   return 1;
 }
 
-static const char *const operand_names[] = {"a", "b", "c", "d"};
+static const char *const operand_names[CT_ATOM_OPERANDS] = {
+    [CT_ATOM_A] = "a", [CT_ATOM_B] = "b",     [CT_ATOM_C] = "c",
+    [CT_ATOM_D] = "d", [CT_ATOM_SFA] = "sfa", [CT_ATOM_SFB] = "sfb"};
+
+/* Operands of an atom: those of scales come last. */
+static int count_operands(const AtomBox *b) {
+  return b->atom.vec > 0 ? CT_ATOM_OPERANDS : CT_ATOM_SFA;
+}
 
 static int shape_field(lua_State *L, const AtomBox *b) {
   CtCx cx = bind_enter(L);
@@ -135,8 +142,8 @@ static int shape_field(lua_State *L, const AtomBox *b) {
 }
 
 static int dtypes_field(lua_State *L, const AtomBox *b) {
-  lua_createtable(L, 0, 4);
-  for (int i = 0; i < 4; i++) {
+  lua_createtable(L, 0, count_operands(b));
+  for (int i = 0; i < count_operands(b); i++) {
     push_type(L, b->atom.types[i].name);
     lua_setfield(L, -2, operand_names[i]);
   }
@@ -144,8 +151,8 @@ static int dtypes_field(lua_State *L, const AtomBox *b) {
 }
 
 static int registers_field(lua_State *L, const AtomBox *b) {
-  lua_createtable(L, 0, 4);
-  for (int i = 0; i < 4; i++) {
+  lua_createtable(L, 0, count_operands(b));
+  for (int i = 0; i < count_operands(b); i++) {
     lua_pushinteger(L, b->atom.registers[i]);
     lua_setfield(L, -2, operand_names[i]);
   }
@@ -153,8 +160,8 @@ static int registers_field(lua_State *L, const AtomBox *b) {
 }
 
 static int spaces_field(lua_State *L, const AtomBox *b) {
-  lua_createtable(L, 0, 4);
-  for (int i = 0; i < 4; i++) {
+  lua_createtable(L, 0, count_operands(b));
+  for (int i = 0; i < count_operands(b); i++) {
     lua_pushstring(L, b->atom.from_shared[i] ? "shared" : "registers");
     lua_setfield(L, -2, operand_names[i]);
   }
@@ -174,8 +181,8 @@ static int bits_field(lua_State *L, const AtomBox *b) {
     bind_push_int(L, n);
     return 1;
   }
-  lua_createtable(L, 0, 4);
-  for (int i = 0; i < 4; i++) {
+  lua_createtable(L, 0, count_operands(b));
+  for (int i = 0; i < count_operands(b); i++) {
     lua_pushinteger(L, b->atom.types[i].bits);
     lua_setfield(L, -2, operand_names[i]);
   }
@@ -207,6 +214,26 @@ static int layout2_field(lua_State *L, const AtomBox *b) {
   return push_layout(L, b->atom.layouts[2]);
 }
 
+/* Of scales, which most atoms do not have. */
+static int push_scales(lua_State *L, const AtomBox *b, CtAtomOperand of) {
+  if (b->atom.vec == 0) {
+    lua_pushnil(L);
+    return 1;
+  }
+  return push_layout(L, b->atom.layouts[of]);
+}
+static int sfa_field(lua_State *L, const AtomBox *b) { return push_scales(L, b, CT_ATOM_SFA); }
+static int sfb_field(lua_State *L, const AtomBox *b) { return push_scales(L, b, CT_ATOM_SFB); }
+
+static int sf_vec_size_field(lua_State *L, const AtomBox *b) {
+  if (b->atom.vec == 0) {
+    lua_pushnil(L);
+  } else {
+    lua_pushinteger(L, b->atom.k / b->atom.vec);
+  }
+  return 1;
+}
+
 enum { OF_MMA = 1, OF_COPY = 2, OF_ALL = 3 };
 
 static const struct {
@@ -214,17 +241,31 @@ static const struct {
   int of;
   int (*push)(lua_State *L, const AtomBox *b);
 } fields[] = {
-    {"name", OF_ALL, name_field},        {"kind", OF_ALL, kind_field},
-    {"family", OF_ALL, family_field},    {"sm", OF_ALL, sm_field},
-    {"arch", OF_ALL, arch_field},        {"ptx", OF_ALL, ptx_field},
-    {"section", OF_ALL, section_field},  {"times", OF_ALL, times_field},
-    {"threads", OF_ALL, threads_field},  {"thr_id", OF_ALL, thr_id_field},
-    {"bits", OF_ALL, bits_field},        {"shape", OF_MMA, shape_field},
-    {"dtypes", OF_MMA, dtypes_field},    {"registers", OF_MMA, registers_field},
-    {"spaces", OF_MMA, spaces_field},    {"layout_a", OF_MMA, layout0_field},
-    {"layout_b", OF_MMA, layout1_field}, {"layout_c", OF_MMA, layout2_field},
-    {"bytes", OF_COPY, bytes_field},     {"dtype", OF_COPY, dtype_field},
-    {"src", OF_COPY, layout0_field},     {"dst", OF_COPY, layout1_field},
+    {"name", OF_ALL, name_field},
+    {"kind", OF_ALL, kind_field},
+    {"family", OF_ALL, family_field},
+    {"sm", OF_ALL, sm_field},
+    {"arch", OF_ALL, arch_field},
+    {"ptx", OF_ALL, ptx_field},
+    {"section", OF_ALL, section_field},
+    {"times", OF_ALL, times_field},
+    {"threads", OF_ALL, threads_field},
+    {"thr_id", OF_ALL, thr_id_field},
+    {"bits", OF_ALL, bits_field},
+    {"shape", OF_MMA, shape_field},
+    {"dtypes", OF_MMA, dtypes_field},
+    {"registers", OF_MMA, registers_field},
+    {"spaces", OF_MMA, spaces_field},
+    {"layout_a", OF_MMA, layout0_field},
+    {"layout_b", OF_MMA, layout1_field},
+    {"layout_c", OF_MMA, layout2_field},
+    {"layout_sfa", OF_MMA, sfa_field},
+    {"layout_sfb", OF_MMA, sfb_field},
+    {"sf_vec_size", OF_MMA, sf_vec_size_field},
+    {"bytes", OF_COPY, bytes_field},
+    {"dtype", OF_COPY, dtype_field},
+    {"src", OF_COPY, layout0_field},
+    {"dst", OF_COPY, layout1_field},
     {"ref", OF_COPY, layout2_field},
 };
 
@@ -268,6 +309,10 @@ static void add_mma(luaL_Buffer *b, const CtAtom *a) {
   if (strcmp(a->types[CT_ATOM_C].name, a->types[CT_ATOM_D].name) != 0) {
     add_line(b, "D", a->types[CT_ATOM_D].name, "as C", "");
   }
+  if (a->vec > 0) {
+    add_line(b, "SFA", a->types[CT_ATOM_SFA].name, a->layouts[CT_ATOM_SFA], "");
+    add_line(b, "SFB", a->types[CT_ATOM_SFB].name, a->layouts[CT_ATOM_SFB], "");
+  }
 }
 
 /* The name, what it is in PTX, and its layouts, one a line. */
@@ -283,7 +328,7 @@ static int tostring(lua_State *L) {
     luaL_addstring(&b, ct_dtypes[box->dtype].name);
   }
   if (*a->ptx != '\0') {
-    char line[CT_ATOM_TEXT_MAX + 100];
+    char line[CT_ATOM_PTX_MAX + 100];
     snprintf(line, sizeof line, "\n  %s%s\n  sm_%d%s, PTX ISA section %s", a->ptx,
              a->times == 4   ? ", 4 times"
              : a->times == 3 ? ", 3 times"

@@ -1,4 +1,4 @@
-/* bind_gemm.c: gemm(A, B, C) and gemm(mma, A, B, C) in kernels, and the operations that order
+/* bind_gemm.c: gemm(A, B, C), gemm(mma, A, B, C) and gemm(mma, {A, SFA}, {B, SFB}, C) in kernels, and the operations that order
    products by wgmma. An MMA is an atom, or a tiled MMA or a slice of one: tables
    (stdlib/language/tiled_mma.lua) that contain the atom. */
 #include <lauxlib.h>
@@ -26,7 +26,7 @@ static void check_names(lua_State *L, int idx) {
 }
 
 static CtMmaOpts to_options(lua_State *L, int idx) {
-  CtMmaOpts opts = {{0}, 0};
+  CtMmaOpts opts = {.accumulate = 0};
   CtErr err;
   if (lua_isnoneornil(L, idx)) {
     return opts;
@@ -55,15 +55,46 @@ static const CtAtom *to_mma(lua_State *L) {
   return atom;
 }
 
+/* An operand, or a table of an operand and its scales. */
+typedef struct Operand {
+  CtView x, scales;
+  bool has_scales;
+} Operand;
+
+static Operand to_operand(lua_State *L, int idx) {
+  if (!lua_istable(L, idx) || luaL_getmetafield(L, idx, "__name") != LUA_TNIL) {
+    return (Operand){.x = access_view(L, idx, "gemm")};
+  }
+  if (lua_rawlen(L, idx) != 2) {
+    diag_error(
+        L,
+        "gemm: argument %d is a table of %d values; a tensor, or {tensor, its scales}, was expected",
+        idx, (int)lua_rawlen(L, idx));
+  }
+  lua_rawgeti(L, idx, 1);
+  lua_rawgeti(L, idx, 2);
+  Operand o = {.x = access_view(L, lua_gettop(L) - 1, "gemm"),
+               .scales = access_view(L, lua_gettop(L), "gemm"),
+               .has_scales = true};
+  lua_pop(L, 2);
+  return o;
+}
+
 static int lang_gemm(lua_State *L) { /* [mma,] A, B, C[, {order =, accumulate =}] */
   CtIr *ir = front_here(L, "gemm");
   CtErr err;
   const CtAtom *atom = to_mma(L);
   int first = atom == NULL ? 1 : 2;
-  CtView a = access_view(L, first, "gemm");
-  CtView b = access_view(L, first + 1, "gemm");
+  Operand of_a = to_operand(L, first), of_b = to_operand(L, first + 1);
+  CtView a = of_a.x, b = of_b.x;
   CtView c = access_view(L, first + 2, "gemm");
   CtMmaOpts opts = to_options(L, first + 3);
+  opts.sfa = of_a.has_scales ? &of_a.scales : NULL;
+  opts.sfb = of_b.has_scales ? &of_b.scales : NULL;
+  if (atom == NULL && (of_a.has_scales || of_b.has_scales)) {
+    return diag_error(
+        L, "gemm: operands have scales, but no MMA multiplies by them; give a tiled MMA first");
+  }
   if (atom == NULL && opts.accumulate != 0) {
     return diag_error(
         L, "gemm: 'accumulate' is an option of wgmma atoms only; fill C with 0 to start its sums");

@@ -11,10 +11,15 @@
 
 #include "emit_tile.h"
 
+static bool is_of(const CtIr *ir, const CtView *v, uint32_t buf) {
+  return v != NULL && ct_ir_memory(ir, v->buf) == buf;
+}
+
 static bool reads_registers(const CtIr *ir, const CtInst *inst, uint32_t buf) {
   if (ct_ops[inst->op].cls == CT_CLS_TILE) {
     const CtTile *t = inst->u.tile;
-    return ct_ir_memory(ir, t->a.buf) == buf || ct_ir_memory(ir, t->b.buf) == buf ||
+    return is_of(ir, &t->a, buf) || is_of(ir, &t->b, buf) || is_of(ir, t->sfa, buf) ||
+           is_of(ir, t->sfb, buf) ||
            (ct_tile_reads_dst(ir, inst) && ct_ir_memory(ir, t->dst.buf) == buf);
   }
   return inst->op == CT_OP_LOAD && ct_ir_memory(ir, (uint32_t)inst->imm.i) == buf;

@@ -10,7 +10,18 @@
 
 #include "emit_tile.h"
 
-enum { MAX_REGISTERS = 16, N_OPERANDS = 3 };
+enum { MAX_REGISTERS = 16 };
+
+/* The operands of an instruction, in the order of the function's parameters: c, which it also writes, a, b; then the
+   scales if it has them. */
+static const CtAtomOperand params[] = {CT_ATOM_C, CT_ATOM_A, CT_ATOM_B, CT_ATOM_SFA, CT_ATOM_SFB};
+
+static int count_params(const CtAtom *atom) { return atom->vec > 0 ? 5 : 3; }
+
+/* The same operands in the order in which a call looks at them. */
+static const CtAtomOperand looks[] = {CT_ATOM_A, CT_ATOM_B, CT_ATOM_C, CT_ATOM_SFA, CT_ATOM_SFB};
+
+static bool is_scale(CtAtomOperand of) { return of == CT_ATOM_SFA || of == CT_ATOM_SFB; }
 
 /* The number of a fragment's elements in one register. */
 static int per_register(const CtAtom *atom, CtAtomOperand of) {
@@ -18,6 +29,19 @@ static int per_register(const CtAtom *atom, CtAtomOperand of) {
 }
 
 /* --- the function --------------------------------------------------------------------------------- */
+
+static const char *const letters[] = {[CT_ATOM_A] = "a",
+                                      [CT_ATOM_B] = "b",
+                                      [CT_ATOM_C] = "c",
+                                      [CT_ATOM_SFA] = "sfa",
+                                      [CT_ATOM_SFB] = "sfb"};
+
+/* The atom's name as one of C: SM120_16x8x32_TN_f8e4m3_f8e4m3_f32. */
+static void put_function_name(CtText *out, const CtAtom *atom) {
+  for (const char *s = atom->name; *s != '\0' && *s != '>'; s++) {
+    ct_text_putc(out, *s == '<' || *s == ',' ? '_' : *s);
+  }
+}
 
 /* {%0,%1,%2}: the registers from `first` on; an instruction without a warp takes one register,
    without braces. */
@@ -51,29 +75,36 @@ static void put_instruction(CtText *out, const CtAtom *atom) {
     ct_text_puts(out, i > 0 ? ", " : "");
     put_list(out, is_warp, first[order[i]], n[order[i]]);
   }
+  for (int i = 0; i < 2 && atom->vec > 0;
+       i++) { /* bytes from 0 on, of lanes 0 and 1, or 0, of four */
+    ct_text_printf(out, ", {%%%d}, {0, 0}", n[2] + n[0] + n[1] + i);
+  }
   ct_text_putc(out, ';');
 }
 
-/* In the order of parameters: c, which the function also writes, a, b. */
-static const CtAtomOperand params[N_OPERANDS] = {CT_ATOM_C, CT_ATOM_A, CT_ATOM_B};
-static const char letters[] = {[CT_ATOM_A] = 'a', [CT_ATOM_B] = 'b', [CT_ATOM_C] = 'c'};
-
 static void put_parameters(CtText *out, const CtAtom *atom) {
   const char *sep = "";
-  for (int p = 0; p < N_OPERANDS; p++) {
+  for (int p = 0; p < count_params(atom); p++) {
     CtAtomOperand of = params[p];
     for (int i = 0; i < atom->registers[of]; i++) {
-      ct_text_printf(out, "%s%s%s %c%d", sep, ct_emit_word(atom, of).type,
+      ct_text_printf(out, "%s%s%s %s%d", sep,
+                     is_scale(of) ? "unsigned" : ct_emit_word(atom, of).type,
                      of == CT_ATOM_C ? "&" : "", letters[of], i);
       sep = ", ";
     }
   }
 }
 
+/* kind::f8f6f4 takes a float of 4 bits from the middle of a byte; a fragment has it in the low bits. */
+static const char *shift_of(const CtAtom *atom, CtAtomOperand of) {
+  const CtAtomType *t = &atom->types[of];
+  return t->bits == 8 && strcmp(t->ptx, "e2m1") == 0 ? " << 2" : "";
+}
+
 static void put_constraints(CtText *out, const CtAtom *atom, CtAtomOperand of, const char *how) {
   for (int i = 0; i < atom->registers[of]; i++) {
-    ct_text_printf(out, "%s\"%s%c\"(%c%d)", i > 0 ? ", " : "", how,
-                   ct_emit_word(atom, of).constraint, letters[of], i);
+    ct_text_printf(out, "%s\"%s%c\"(%s%d%s)", i > 0 ? ", " : "", how,
+                   ct_emit_word(atom, of).constraint, letters[of], i, shift_of(atom, of));
   }
 }
 
@@ -83,16 +114,19 @@ static void make_function(CtEmit *e, const CtAtom *atom) {
   if (!ct_emit_is_new_function(e, atom->name)) {
     return;
   }
-  ct_text_printf(out, "static __device__ __forceinline__ void %s(\n    ", atom->name);
+  ct_text_puts(out, "static __device__ __forceinline__ void ");
+  put_function_name(out, atom);
+  ct_text_puts(out, "(\n    ");
   put_parameters(out, atom);
   ct_text_puts(out, ") {\n  asm volatile(\"");
   put_instruction(out, atom);
   ct_text_puts(out, "\"\n      : ");
   put_constraints(out, atom, CT_ATOM_C, "+");
   ct_text_puts(out, "\n      : ");
-  put_constraints(out, atom, CT_ATOM_A, "");
-  ct_text_puts(out, ", ");
-  put_constraints(out, atom, CT_ATOM_B, "");
+  for (int p = 1; p < count_params(atom); p++) {
+    ct_text_puts(out, p > 1 ? ", " : "");
+    put_constraints(out, atom, params[p], "");
+  }
   ct_text_puts(out, ");\n}\n");
 }
 
@@ -110,7 +144,7 @@ typedef struct Mma {
   CtEmit *e;
   const CtInst *inst;
   const CtAtom *atom;
-  Fragment fragment[N_OPERANDS]; /* by CtAtomOperand */
+  Fragment fragment[CT_ATOM_OPERANDS];
 } Mma;
 
 /* const unsigned* const a = reinterpret_cast<const unsigned*>(tCrA + k * 8); not needed if the
@@ -121,7 +155,7 @@ static void point(Mma *g, Fragment *f, CtAtomOperand of, int per) {
   if (strcmp(ct_dtypes[f->op.buf->dtype].cuda, word.type) == 0) {
     return;
   }
-  const char *name = ct_names_add(&e->names, (const char[]){letters[of], '\0'});
+  const char *name = ct_names_add(&e->names, letters[of]);
   const char *qualifier = of == CT_ATOM_C ? "" : "const ";
   ct_emit_begin(e, g->inst->loc);
   ct_text_printf(&e->body, "%s%s* const %s = reinterpret_cast<%s%s*>(%s", qualifier, word.type,
@@ -154,12 +188,16 @@ static bool init_fragment(Mma *g, CtAtomOperand of, const CtView *view) {
 static void put_call(void *ud, const char *m, const char *n, const char *k) {
   Mma *g = ud;
   CtEmit *e = g->e;
-  const char *vars[N_OPERANDS][2] = {
-      [CT_ATOM_A] = {m, k}, [CT_ATOM_B] = {n, k}, [CT_ATOM_C] = {m, n}};
+  const char *vars[CT_ATOM_OPERANDS][2] = {[CT_ATOM_A] = {m, k},
+                                           [CT_ATOM_B] = {n, k},
+                                           [CT_ATOM_C] = {m, n},
+                                           [CT_ATOM_SFA] = {m, k},
+                                           [CT_ATOM_SFB] = {n, k}};
   const char *sep = "";
   ct_emit_begin(e, g->inst->loc);
-  ct_text_printf(&e->body, "%s(", g->atom->name);
-  for (int p = 0; p < N_OPERANDS; p++) {
+  put_function_name(&e->body, g->atom);
+  ct_text_putc(&e->body, '(');
+  for (int p = 0; p < count_params(g->atom); p++) {
     const Fragment *f = &g->fragment[params[p]];
     CtEmitOperand op = ct_emit_at(&f->op, &f->modes, vars[params[p]][0], 1, vars[params[p]][1]);
     for (int i = 0; i < f->n; i++) {
@@ -176,11 +214,15 @@ void ct_emit_mma(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
   Mma g = {.e = e, .inst = inst, .atom = t->atom};
-  const CtView *views[N_OPERANDS] = {
-      [CT_ATOM_A] = &t->a, [CT_ATOM_B] = &t->b, [CT_ATOM_C] = &t->dst};
+  const CtView *views[CT_ATOM_OPERANDS] = {[CT_ATOM_A] = &t->a,
+                                           [CT_ATOM_B] = &t->b,
+                                           [CT_ATOM_C] = &t->dst,
+                                           [CT_ATOM_SFA] = t->sfa,
+                                           [CT_ATOM_SFB] = t->sfb};
+  int n_params = count_params(t->atom);
   CtEmitNest nest = {.e = e, .loc = inst->loc};
-  for (int of = 0; of < N_OPERANDS; of++) {
-    if (!init_fragment(&g, (CtAtomOperand)of, views[of])) {
+  for (int p = 0; p < n_params; p++) {
+    if (!init_fragment(&g, looks[p], views[looks[p]])) {
       return;
     }
   }
@@ -192,8 +234,8 @@ void ct_emit_mma(CtEmit *e, CtVal v) {
   make_function(e, t->atom);
   ct_emit_line(e, inst->loc, "{");
   ct_emit_enter_scope(&nest);
-  for (int of = 0; of < N_OPERANDS; of++) {
-    point(&g, &g.fragment[of], (CtAtomOperand)of, per_register(t->atom, (CtAtomOperand)of));
+  for (int p = 0; p < n_params; p++) {
+    point(&g, &g.fragment[looks[p]], looks[p], per_register(t->atom, looks[p]));
   }
   const char *var = ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL);
   CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};

@@ -156,8 +156,13 @@ static bool is_helper(const char *text) {
   return i < CT_HELP_COUNT;
 }
 
-/* The function that wraps an MMA atom has the atom's name, and letters of majors after it. */
+/* The function that wraps an MMA atom has the atom's name, and letters of majors after it; of sm_120, with its types
+   after it. */
 static bool is_of_atom(const char *text) {
+  static const char sm120[] = "SM120_16x8x";
+  if (strncmp(text, sm120, sizeof sm120 - 1) == 0) {
+    return true;
+  }
   CtAtom atom;
   char name[CT_ATOM_TEXT_MAX];
   size_t len = strlen(text), end = len;

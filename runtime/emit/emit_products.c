@@ -7,6 +7,11 @@
 CtEmitWord ct_emit_word(const CtAtom *atom, CtAtomOperand of) {
   static const CtEmitWord words[CT_DTYPE_COUNT] = {
       [CT_f64] = {"double", 'd'}, [CT_f32] = {"float", 'f'}, [CT_i32] = {"int", 'r'}};
+  if (of == CT_ATOM_SFA || of == CT_ATOM_SFB) { /* the scales of one atom */
+    static const char *const scales[] = {
+        [1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned"};
+    return (CtEmitWord){scales[atom->vec], 'r'};
+  }
   CtEmitWord word = words[ct_atom_dtype(atom, of)];
   return word.type != NULL ? word : (CtEmitWord){"unsigned", 'r'};
 }

@@ -28,7 +28,7 @@ typedef struct FormRow {
   const char *family;
   int m, n, k, threads;
   const char *thr_id, *layouts[3], *ptx, *section;
-} FormRow;
+} FormRow; /* layouts: of A, B and C */
 
 static const FormRow forms[FORM_COUNT] = {
 #define CT_MMA_FORM(id, family, m, n, k, threads, thr_id, a, b, c, ptx, section)                   \
@@ -57,6 +57,28 @@ typedef struct MmaRow {
 static const MmaRow mmas[] = {
 #define CT_MMA(name, form, d, a, b, c, majors, tail, times, sm)                                    \
   {#name, FORM_##form, TYPE_##d, TYPE_##a, TYPE_##b, TYPE_##c, MAJORS_##majors, tail, times, sm},
+#include "atoms.def"
+};
+
+typedef struct NarrowRow {
+  Type a, b;
+} NarrowRow;
+
+static const NarrowRow narrows[] = {
+#define CT_NARROW(a, b) {TYPE_##a, TYPE_##b},
+#include "atoms.def"
+};
+
+typedef struct ScaledRow {
+  Form form;
+  Type d, a, b, c, scale;
+  int vec;
+  const char *kind;
+} ScaledRow;
+
+static const ScaledRow scaleds[] = {
+#define CT_SCALED(form, d, a, b, c, scale, vec, kind)                                              \
+  {FORM_##form, TYPE_##d, TYPE_##a, TYPE_##b, TYPE_##c, TYPE_##scale, vec, kind},
 #include "atoms.def"
 };
 
@@ -100,14 +122,25 @@ static const Type universal[] = {TYPE_F64, TYPE_F32, TYPE_F16, TYPE_BF16, TYPE_S
 
 /* {====== From rows to atoms ====== */
 
-/* snprintf, of texts that are known to fit. */
+/* vsnprintf, of texts that are known to fit. */
+static CT_PRINTF(3, 0) void put_all(char *out, size_t size, const char *format, va_list args) {
+  int n = vsnprintf(out, size, format, args);
+  CT_ASSERT(n >= 0 && (size_t)n < size);
+  (void)n;
+}
+
 static CT_PRINTF(2, 3) void put(char out[CT_ATOM_TEXT_MAX], const char *format, ...) {
   va_list args;
   va_start(args, format);
-  int n = vsnprintf(out, CT_ATOM_TEXT_MAX, format, args);
+  put_all(out, CT_ATOM_TEXT_MAX, format, args);
   va_end(args);
-  CT_ASSERT(n >= 0 && n < CT_ATOM_TEXT_MAX);
-  (void)n;
+}
+
+static CT_PRINTF(2, 3) void put_ptx(CtAtom *atom, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  put_all(atom->ptx, sizeof atom->ptx, format, args);
+  va_end(args);
 }
 
 /* Registers of one thread for n values. */
@@ -125,15 +158,18 @@ static void set_types(CtAtom *atom, Type d, Type a, Type b, Type c) {
 
 /* Elements of an operand that one thread has. */
 static int count_values(const CtAtom *atom, int of) {
-  const int sizes[4] = {[CT_ATOM_A] = atom->m * atom->k,
-                        [CT_ATOM_B] = atom->n * atom->k,
-                        [CT_ATOM_C] = atom->m * atom->n,
-                        [CT_ATOM_D] = atom->m * atom->n};
+  if (of == CT_ATOM_SFA || of == CT_ATOM_SFB) {
+    return atom->vec; /* several threads have the same */
+  }
+  const int sizes[] = {[CT_ATOM_A] = atom->m * atom->k,
+                       [CT_ATOM_B] = atom->n * atom->k,
+                       [CT_ATOM_C] = atom->m * atom->n,
+                       [CT_ATOM_D] = atom->m * atom->n};
   return sizes[of] / atom->threads;
 }
 
 static void set_registers(CtAtom *atom) {
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < CT_ATOM_OPERANDS; i++) {
     atom->registers[i] =
         atom->from_shared[i] ? 1 : count_registers(atom->types[i], count_values(atom, i));
   }
@@ -164,13 +200,72 @@ static CtAtom from_mma(const MmaRow *row) {
   set_types(&atom, row->d, row->a, row->b, row->c);
   set_registers(&atom);
   if (row->majors == MAJORS_NONE) {
-    put(atom.ptx, "%s", f->ptx);
+    put_ptx(&atom, "%s", f->ptx);
   } else {
-    put(atom.ptx, "%s%s%s.%s.%s.%s%s", f->ptx, major_texts[row->majors], types[row->d].ptx,
-        types[row->a].ptx, types[row->b].ptx, types[row->c].ptx, row->tail);
+    put_ptx(&atom, "%s%s%s.%s.%s.%s%s", f->ptx, major_texts[row->majors], types[row->d].ptx,
+            types[row->a].ptx, types[row->b].ptx, types[row->c].ptx, row->tail);
   }
   return atom;
 }
+
+/* {====== Narrow floats of sm_120 ====== */
+
+/* "<f8e4m3,f4e2m1,f32": the types in a name, up to what follows them. */
+static void put_name(CtAtom *atom, const char *kind, Type a, Type b, Type c) {
+  put(atom->name, "SM120_%dx%dx%d_%s<%s,%s,%s", atom->m, atom->n, atom->k, kind, types[a].name,
+      types[b].name, types[c].name);
+}
+
+static void end_name(CtAtom *atom, const char *end) {
+  size_t len = strlen(atom->name);
+  CT_ASSERT(len + strlen(end) < sizeof atom->name);
+  memcpy(atom->name + len, end, strlen(end) + 1);
+}
+
+static CtAtom from_scaled(const ScaledRow *row) {
+  const FormRow *f = &forms[row->form];
+  CtAtom atom = from_form(f);
+  char end[32];
+  snprintf(end, sizeof end, ",%s,%d>", types[row->scale].name, atom.k / row->vec);
+  put_name(&atom, "TN_VS", row->a, row->b, row->c);
+  end_name(&atom, end);
+  atom.sm = 120;
+  atom.is_sm_specific = true;
+  atom.section = "9.7.14.5.14";
+  atom.vec = row->vec;
+  set_types(&atom, row->d, row->a, row->b, row->c);
+  atom.types[CT_ATOM_SFA] = atom.types[CT_ATOM_SFB] = types[row->scale];
+  put(atom.layouts[CT_ATOM_SFA], "((2,2,8),%d):((8,0,1),16)", row->vec);
+  put(atom.layouts[CT_ATOM_SFB], "((4,8),%d):((0,1),8)", row->vec);
+  set_registers(&atom);
+  put_ptx(&atom, "%s.row.col%s.%s.%s.%s.%s.%s", f->ptx, row->kind, types[row->d].ptx,
+          types[row->a].ptx, types[row->b].ptx, types[row->c].ptx, types[row->scale].ptx);
+  return atom;
+}
+
+enum { NARROW_F32, NARROW_F16, NARROW_SCALED, NARROW_KINDS };
+
+static CtAtom from_narrow(const NarrowRow *row, int kind) {
+  if (kind == NARROW_SCALED) {
+    return from_scaled(&(ScaledRow){FORM_m16n8k32_8, TYPE_F32, row->a, row->b, TYPE_F32, TYPE_UE8M0,
+                                    1, ".kind::mxf8f6f4.block_scale.scale_vec::1X"});
+  }
+  Type c = kind == NARROW_F32 ? TYPE_F32 : TYPE_F16;
+  const FormRow *f = &forms[FORM_m16n8k32_8];
+  CtAtom atom = from_form(f);
+  put_name(&atom, "TN", row->a, row->b, c);
+  end_name(&atom, ">");
+  atom.sm = 120;
+  atom.is_sm_specific = true;
+  atom.section = "9.7.14.5.14";
+  set_types(&atom, c, row->a, row->b, c);
+  set_registers(&atom);
+  put_ptx(&atom, "%s.row.col.kind::f8f6f4.%s.%s.%s.%s", f->ptx, types[c].ptx, types[row->a].ptx,
+          types[row->b].ptx, types[c].ptx);
+  return atom;
+}
+
+/* {====== Atoms by rule ====== */
 
 /* The element types d, a, b, c; only those that the language has. */
 static CtAtom from_types(Type d, Type a, Type b, Type c) {
@@ -214,8 +309,8 @@ static CtAtom from_wgmma(const WgmmaRow *row, int n) {
                  .n = n,
                  .k = row->k};
   put(atom.name, "SM90_64x%dx%d_%s", n, row->k, row->name);
-  put(atom.ptx, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s%s", n, row->k, types[row->d].ptx,
-      types[row->a].ptx, types[row->b].ptx, row->tail);
+  put_ptx(&atom, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s%s", n, row->k, types[row->d].ptx,
+          types[row->a].ptx, types[row->b].ptx, row->tail);
   set_types(&atom, row->d, row->a, row->b, row->d);
   atom.from_shared[CT_ATOM_A] = row->is_a_shared;
   atom.from_shared[CT_ATOM_B] = true;
@@ -239,7 +334,7 @@ static CtAtom from_copy(const CopyRow *row) {
                  .threads = row->threads,
                  .thr_id = row->thr_id};
   put(atom.name, "%s", row->name);
-  put(atom.ptx, "%s", row->ptx);
+  put_ptx(&atom, "%s", row->ptx);
   for (int i = 0; i < 3; i++) {
     put(atom.layouts[i], "%s", row->layouts[i]);
   }
@@ -278,25 +373,53 @@ static CtAtom wgmma_at(int i) {
   CT_UNREACHABLE();
 }
 
+static CtAtom universal_at(int i) {
+  Type t = universal[i];
+  return from_types(t, t, t, t);
+}
+static CtAtom mma_at(int i) { return from_mma(&mmas[i]); }
+static CtAtom narrow_at(int i) { return from_narrow(&narrows[i / NARROW_KINDS], i % NARROW_KINDS); }
+static CtAtom scaled_at(int i) { return from_scaled(&scaleds[i]); }
+static CtAtom copy_at(int i) { return from_copy(&copies[i]); }
+
+/* All kinds of rows, in the order of numbers. */
+typedef struct Rows {
+  int n;
+  CtAtom (*at)(int i);
+} Rows;
+
+enum { N_ROWS = 6 };
+
+static void list_rows(Rows out[N_ROWS]) {
+  const Rows all[N_ROWS] = {{(int)CT_ARRAY_LEN(universal), universal_at},
+                            {(int)CT_ARRAY_LEN(mmas), mma_at},
+                            {(int)CT_ARRAY_LEN(narrows) * NARROW_KINDS, narrow_at},
+                            {(int)CT_ARRAY_LEN(scaleds), scaled_at},
+                            {count_wgmmas(), wgmma_at},
+                            {(int)CT_ARRAY_LEN(copies), copy_at}};
+  memcpy(out, all, sizeof all);
+}
+
 int ct_atom_count(void) {
-  return (int)(CT_ARRAY_LEN(universal) + CT_ARRAY_LEN(mmas) + CT_ARRAY_LEN(copies)) +
-         count_wgmmas();
+  Rows rows[N_ROWS];
+  int n = 0;
+  list_rows(rows);
+  for (int i = 0; i < N_ROWS; i++) {
+    n += rows[i].n;
+  }
+  return n;
 }
 
 void ct_atom_get(int i, CtAtom *out) {
-  const int n_universal = (int)CT_ARRAY_LEN(universal), n_mmas = (int)CT_ARRAY_LEN(mmas);
-  const int n_wgmmas = count_wgmmas();
+  Rows rows[N_ROWS];
+  const Rows *r = rows;
+  list_rows(rows);
   CT_ASSERT(i >= 0 && i < ct_atom_count());
-  if (i < n_universal) {
-    Type t = universal[i];
-    *out = from_types(t, t, t, t);
-  } else if (i < n_universal + n_mmas) {
-    *out = from_mma(&mmas[i - n_universal]);
-  } else if (i < n_universal + n_mmas + n_wgmmas) {
-    *out = wgmma_at(i - n_universal - n_mmas);
-  } else {
-    *out = from_copy(&copies[i - n_universal - n_mmas - n_wgmmas]);
+  while (i >= r->n) {
+    i -= r->n;
+    r++;
   }
+  *out = r->at(i);
 }
 
 /* {====== By name ====== */
@@ -305,6 +428,23 @@ static bool find_mma(const char *name, CtAtom *out) {
   for (size_t i = 0; i < CT_ARRAY_LEN(mmas); i++) {
     if (strcmp(mmas[i].name, name) == 0) {
       *out = from_mma(&mmas[i]);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* SM120_...<...>: few enough to make each. */
+static bool find_sm120(const char *name, CtAtom *out) {
+  static const char start[] = "SM120_";
+  const int n = (int)CT_ARRAY_LEN(narrows) * NARROW_KINDS;
+  if (strncmp(name, start, sizeof start - 1) != 0) {
+    return false;
+  }
+  for (int i = 0; i < n + (int)CT_ARRAY_LEN(scaleds); i++) {
+    CtAtom atom = i < n ? narrow_at(i) : scaled_at(i - n);
+    if (strcmp(atom.name, name) == 0) {
+      *out = atom;
       return true;
     }
   }
@@ -385,8 +525,14 @@ static bool find_universal(const char *name, CtAtom *out) {
 }
 
 bool ct_atom_find(const char *name, CtAtom *out) {
-  return find_mma(name, out) || find_wgmma(name, out) || find_universal(name, out) ||
-         find_copy(name, out);
+  return find_mma(name, out) || find_sm120(name, out) || find_wgmma(name, out) ||
+         find_universal(name, out) || find_copy(name, out);
+}
+
+/* {====== Targets ====== */
+
+bool ct_atom_is_on(const CtAtom *atom, int sm) {
+  return sm >= atom->sm && (!atom->is_sm_specific || sm / 10 == atom->sm / 10);
 }
 
 /* {====== Operands as tensors ====== */

@@ -11,37 +11,49 @@
 
 typedef enum CtAtomKind { CT_ATOM_MMA, CT_ATOM_COPY } CtAtomKind;
 
-/* Operands of an MMA, and the sides of a copy. */
-typedef enum CtAtomOperand { CT_ATOM_A, CT_ATOM_B, CT_ATOM_C, CT_ATOM_D } CtAtomOperand;
+/* Operands of an MMA, and the sides of a copy. D lies as C. SFA and SFB are the scales of A and of B. */
+typedef enum CtAtomOperand {
+  CT_ATOM_A,
+  CT_ATOM_B,
+  CT_ATOM_C,
+  CT_ATOM_D,
+  CT_ATOM_SFA,
+  CT_ATOM_SFB,
+  CT_ATOM_OPERANDS
+} CtAtomOperand;
 typedef enum CtAtomSide { CT_ATOM_SRC, CT_ATOM_DST, CT_ATOM_REF } CtAtomSide;
 
 typedef struct CtAtomType {
   const char *name; /* the language's name if it has the type: "f16"; else "i4", "u1", "c64" */
   const char *ptx;  /* "f16", "s8", "b1" */
-  int bits;
+  int bits;         /* of its place in a register */
 } CtAtomType;
 
-enum { CT_ATOM_TEXT_MAX = 64 };
+enum { CT_ATOM_TEXT_MAX = 64, CT_ATOM_PTX_MAX = 112 };
 
 typedef struct CtAtom {
   CtAtomKind kind;
   char name[CT_ATOM_TEXT_MAX]; /* as in CuTe: "SM80_16x8x16_F32F16F16F32_TN" */
   const char *family;          /* "fma", "dp", "mma.sync", "wgmma"; "copy", "ldmatrix", ... */
   int sm;                      /* the first that has it: 80; 0 any */
-  bool is_sm_specific;         /* on that one only: sm_90a */
-  char ptx[CT_ATOM_TEXT_MAX];  /* the instruction without its operands; "" for plain code */
+  bool is_sm_specific;         /* in that one's family only: sm_90a; sm_120a and sm_121a */
+  char ptx[CT_ATOM_PTX_MAX];   /* the instruction without its operands; "" for plain code */
   int times;                   /* how many of the instructions an atom takes */
   const char *section;         /* of the PTX ISA; "" if there is no instruction */
   int threads;                 /* that take part */
   const char *thr_id;          /* layout: logical thread -> lane of the warp or warpgroup */
   /* Layouts: of an MMA (thread, value) -> element of A, B and C; of a copy (thread, bit) -> bit of
-     the source, the destination, and the order that tiles are made in. */
-  char layouts[3][CT_ATOM_TEXT_MAX];
+     the source, the destination, and the order that tiles are made in. Of scales: (thread, value) -> element
+     of `vec` scales for each row of A, or column of B; threads whose value is another's, too, supply none. */
+  char layouts[CT_ATOM_OPERANDS][CT_ATOM_TEXT_MAX];
   /* For an MMA only; indexed by CtAtomOperand. */
   int m, n, k;
-  CtAtomType types[4];
-  int registers[4];    /* of one thread: 32 bits each, or 64 if a type is that wide */
-  bool from_shared[4]; /* the operand is a descriptor of shared memory: one register of 64 bits */
+  int vec; /* scales of a row of A and of a column of B, each for k / vec elements; 0: there are none */
+  CtAtomType types[CT_ATOM_OPERANDS];
+  /* of one thread: 32 bits each, or 64 if a type is that wide */
+  int registers[CT_ATOM_OPERANDS];
+  /* the operand is a descriptor of shared memory: one register of 64 bits */
+  bool from_shared[CT_ATOM_OPERANDS];
 } CtAtom;
 
 /* All atoms with a row, those of wgmma by N, in order: first products, then copies. */
@@ -51,6 +63,9 @@ void ct_atom_get(int i, CtAtom *out); /* 0 <= i < ct_atom_count() */
 /* The atom of this name; false when there is none, and *out is as it was. UniversalFMA<D,A,B,C> takes
    the element types of the language, as in CuTe the later ones may be left out: A is D, B is A, C is D. */
 bool ct_atom_find(const char *name, CtAtom *out);
+
+/* Does the target of compute capability `sm` (90 for 9.0) have the instruction? */
+bool ct_atom_is_on(const CtAtom *atom, int sm);
 
 /* Of an MMA whose operands are in registers, by operand: the type of the elements of a thread's tensor,
    u32 where the language has no type of so few bits, CT_VOID where it has none at all; how many of the

@@ -287,6 +287,10 @@ void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view
   if (tile->b.buf != 0) {
     fn(ud, &tile->b, false);
   }
+  if (tile->sfa != NULL && tile->sfb != NULL) {
+    fn(ud, tile->sfa, false);
+    fn(ud, tile->sfb, false);
+  }
   fn(ud, &tile->dst, true);
 }
 

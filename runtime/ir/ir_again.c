@@ -36,7 +36,10 @@ static CtStatus make_copy(const Again *g, const CtTile *t) {
 
 static CtStatus make(const Again *g, const CtInst *inst, const CtTile *t) {
   CtIr *ir = g->ir;
-  CtMmaOpts opts = {t->order, inst->op == CT_OP_WGMMA ? inst->args[0] : 0};
+  CtMmaOpts opts = {.order = t->order,
+                    .accumulate = inst->op == CT_OP_WGMMA ? inst->args[0] : 0,
+                    .sfa = t->sfa,
+                    .sfb = t->sfb};
   switch (inst->op) {
     case CT_OP_COPY:
     case CT_OP_WARP_COPY: return make_copy(g, t);

@@ -159,8 +159,10 @@ typedef struct CtWgmma {
 
 /* Operands of a TILE operation. */
 typedef struct CtTile {
-  CtView dst, a, b;     /* COPY: a is the source, b (if any) bools: which elements are copied;
+  CtView dst, a, b;  /* COPY: a is the source, b (if any) bools: which elements are copied;
                        FILL: dst only; AXPBY: a; GEMM, MMA, WGMMA: a, b */
+  const CtView *sfa; /* MMA of an atom with scales: those of a and of b; or NULL */
+  const CtView *sfb;
   uint8_t vec;          /* COPY: elements per access, a power of two; 1 elsewhere */
   CtWidth width[2];     /* COPY: [0], of both sides; GEMM: of a and b, along their rows */
   bool async;           /* COPY: may be cp.async */

@@ -15,7 +15,7 @@ KNOWN(CtGuardAxis, 40);
 KNOWN(CtGuard, 328);
 KNOWN(CtWithin, 48);
 KNOWN(CtView, 64);
-KNOWN(CtTile, 240);
+KNOWN(CtTile, 256);
 KNOWN(CtWgmma, 56);
 KNOWN(CtTextOut, 24);
 KNOWN(CtTextPlace, 16);
@@ -124,10 +124,11 @@ static const CtField order_rows[] = {CT_ROW(CtGemmOrder, n, UINT, LOOPS),
 static const CtShape shape_order = CT_SHAPE(CtGemmOrder, CtGemmOrder, order_rows);
 
 /* Left out: what the builder finds again, from the rest (ir_again.c). */
-static const CtField tile_rows[] = {CT_PART(CtTile, dst, shape_view),
-                                    CT_PART(CtTile, a, shape_view), CT_PART(CtTile, b, shape_view),
-                                    CT_PART(CtTile, order, shape_order),
-                                    CT_ROW(CtTile, atom, ATOM, NONE)};
+static const CtField tile_rows[] = {
+    CT_PART(CtTile, dst, shape_view),    CT_PART(CtTile, a, shape_view),
+    CT_PART(CtTile, b, shape_view),      CT_POINTER(CtTile, sfa, shape_view),
+    CT_POINTER(CtTile, sfb, shape_view), CT_PART(CtTile, order, shape_order),
+    CT_ROW(CtTile, atom, ATOM, NONE)};
 const CtShape ct_shape_tile = CT_SHAPE(CtTile, CtTile, tile_rows);
 
 static const CtField out_rows[] = {

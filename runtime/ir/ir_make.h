@@ -147,6 +147,8 @@ typedef struct CtMmaOpts {
   CtGemmOrder order;
   /* for wgmma: a bool, false to start the sums from 0; 0: the script does not say, so true */
   CtVal accumulate;
+  /* for atoms with scales: (V,M,K) of a and (V,N,K) of b, V the scales of one atom; else NULL */
+  const CtView *sfa, *sfb;
 } CtMmaOpts;
 /* ir_mma.c, ir_wgmma.c: by an MMA atom; a is (V,M,K), b (V,N,K), c (V,M,N), each thread's part, V the values of one
    atom; also (V,M), (V,N), (V,M,N), and (V), (V), (V). */

@@ -21,7 +21,7 @@ static bool is_wgmma(const CtAtom *atom) { return atom->from_shared[CT_ATOM_B]; 
 static void check_target(CtTileCx *c) {
   int sm = c->ir->target.sm;
   const CtAtom *atom = c->atom;
-  if (c->ir->target.is_cuda && (atom->is_sm_specific ? sm != atom->sm : sm < atom->sm)) {
+  if (c->ir->target.is_cuda && !ct_atom_is_on(atom, sm)) {
     al_fail(&c->g, CT_EUNSUPPORTED,
             "gemm: %s needs sm_%d%s; the target is sm_%d, so use an atom that it has: "
             "atoms{kind = \"mma\", sm = %d} lists them",
@@ -79,14 +79,13 @@ static void check_type(CtTileCx *c, const CtView *v, int i) {
   }
 }
 
-static void check_values(CtTileCx *c, CtView v, int i) {
-  int wanted = ct_atom_values(c->atom, operand_of[i]);
+static void check_count(CtTileCx *c, CtView v, int wanted, const char *as) {
   CtInt n = al_size(&c->g, ct_layout_rank(v.layout) == 1 ? v.layout : ct_mode(v.layout, 0));
   if (!ct_is_const(n, wanted)) {
     ct_tile_fail_view(c, v,
                       "has %lld values in its mode 0; %s needs %d as %s of each thread: partition "
                       "it with a tiled MMA of that atom",
-                      (long long)n.v, c->atom->name, wanted, letters[i]);
+                      (long long)n.v, c->atom->name, wanted, as);
   }
 }
 
@@ -94,7 +93,52 @@ static void check_operand(CtTileCx *c, CtView v, int i) {
   ct_tile_check_static(c, v);
   check_type(c, &v, i);
   if (al_ok(&c->g) && !c->atom->from_shared[operand_of[i]]) { /* wgmma checks its tiles itself */
-    check_values(c, v, i);
+    check_count(c, v, ct_atom_values(c->atom, operand_of[i]), letters[i]);
+  }
+}
+
+/* {====== Scales ====== */
+
+static const char *const scale_names[] = {"SFA", "SFB"};
+static const CtAtomOperand scale_of[] = {CT_ATOM_SFA, CT_ATOM_SFB};
+
+/* Scales are there if the atom multiplies by them. */
+static void check_has_scales(CtTileCx *c, const CtMmaOpts *opts) {
+  bool has = opts->sfa != NULL && opts->sfb != NULL;
+  if (c->atom->vec > 0 && !has) {
+    ct_tile_fail(c,
+                 "%s multiplies by scales; give each operand with its own, {A, SFA} and {B, SFB}, "
+                 "as partition_fragment_SFA and _SFB make them",
+                 c->atom->name);
+  } else if (c->atom->vec == 0 && (opts->sfa != NULL || opts->sfb != NULL)) {
+    ct_tile_fail(c, "%s takes no scales; give A and B alone, or use an atom whose name has _VS",
+                 c->atom->name);
+  }
+}
+
+static void check_scale(CtTileCx *c, CtView v, int i, int rank) {
+  CtDtype given = c->ir->bufs[v.buf].dtype, wanted = ct_atom_dtype(c->atom, scale_of[i]);
+  ct_tile_check_static(c, v);
+  if (given != wanted) {
+    ct_tile_fail(c, "%s (%s) is %s but the scales of %s are %s", scale_names[i],
+                 ct_ir_view_name(c->ir, &v), ct_dtypes[given].name, c->atom->name,
+                 ct_dtypes[wanted].name);
+  } else if (al_ok(&c->g) && ct_layout_rank(v.layout) != rank) {
+    ct_tile_fail_view(c, v,
+                      "has rank %d, but %s has rank %d; give %s the modes of %s, or let "
+                      "partition_fragment_%s make it",
+                      ct_layout_rank(v.layout), letters[i], rank, scale_names[i], letters[i],
+                      scale_names[i]);
+  } else if (al_ok(&c->g)) {
+    check_count(c, v, c->atom->vec, scale_names[i]);
+  }
+}
+
+static void check_scales(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
+  const CtView *scales[] = {opts->sfa, opts->sfb};
+  check_has_scales(c, opts);
+  for (int i = 0; i < 2 && al_ok(&c->g) && scales[i] != NULL; i++) {
+    check_scale(c, *scales[i], i, ct_layout_rank(v[i].layout));
   }
 }
 
@@ -152,15 +196,14 @@ static CtStatus add_universal(CtTileCx *c, CtView *v, const CtGemmOrder *order) 
 
 /* --- MMA ------------------------------------------------------------------------------------------------ */
 
-/* The values of each register lie side by side, at a place that is a multiple of their number. */
-void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of) {
+/* `per` values, those of a register, lie side by side, at a place that is a multiple of their number. */
+static void check_in_registers(CtTileCx *c, CtView v, int64_t per, const char *as) {
   const CtBuf *buf = &c->ir->bufs[v.buf];
-  int64_t per = ct_dtype_width(buf->dtype) < 32 ? 32 / ct_dtype_width(buf->dtype) : 1;
   if (buf->space != CT_REGISTER) {
     ct_tile_fail_view(c, v,
                       "is in %s memory; %s needs registers: copy it to a fragment "
                       "made by partition_fragment_%s",
-                      buf->space == CT_SHARED ? "shared" : "global", c->atom->name, letters[of]);
+                      buf->space == CT_SHARED ? "shared" : "global", c->atom->name, as);
   } else if (ct_guard_n(&v) > 0) {
     ct_tile_fail_view(c, v,
                       "is guarded, but operands of an MMA cannot be; guard the source of "
@@ -170,8 +213,13 @@ void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of) {
         c, v,
         "does not have the %lld values of a register next to each other, from a multiple of "
         "%lld on; partition_fragment_%s of a tiled MMA makes such a fragment",
-        (long long)per, (long long)per, letters[of]);
+        (long long)per, (long long)per, as);
   }
+}
+
+void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of) {
+  int width = ct_dtype_width(c->ir->bufs[v.buf].dtype);
+  check_in_registers(c, v, width < 32 ? 32 / width : 1, letters[of]);
 }
 
 /* Atoms that a mode counts; beyond the view's rank there is one. */
@@ -192,6 +240,18 @@ void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]) {
   check_rest(c, v[0], 2, v[1], 2, "differ in K, mode 2 of both");
 }
 
+/* Of an atom the scales are the low bytes of one register. */
+static void check_scale_registers(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
+  const CtView *scales[] = {opts->sfa, opts->sfb};
+  for (int i = 0; i < 2 && scales[i] != NULL; i++) {
+    check_in_registers(c, *scales[i], c->atom->vec, scale_names[i]);
+    ct_tile_check_inside(c, *scales[i]);
+    check_rest(c, v[i], 1, *scales[i], 1,
+               "differ in mode 1, which counts the atoms of an operand and of its scales");
+    check_rest(c, v[i], 2, *scales[i], 2, "differ in K, mode 2 of the operand and of its scales");
+  }
+}
+
 static void check_mma(CtTileCx *c, const CtView *v) {
   ct_mma_check_block(c, c->atom->threads == 1 ? 1 : LANES, "whole warp");
   for (int i = 0; i < N_OPERANDS; i++) {
@@ -210,17 +270,28 @@ static void check_mma(CtTileCx *c, const CtView *v) {
 static const CtGemmOrder serpentine = {
     2, {{.mode = 0, .step = 1}, {.mode = 1, .step = 1, .turns = true}}};
 
-static void add_mma(CtTileCx *c, const CtView *v, const CtGemmOrder *order) {
-  CtTile tile = {.dst = v[2], .a = v[0], .b = v[1], .vec = 1, .atom = c->atom};
-  tile.order = order->n == 0 ? serpentine : *order;
+static void add_mma(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
+  CtTile tile = {.dst = v[2],
+                 .a = v[0],
+                 .b = v[1],
+                 .sfa = opts->sfa,
+                 .sfb = opts->sfb,
+                 .vec = 1,
+                 .atom = c->atom};
+  tile.order = opts->order.n == 0 ? serpentine : opts->order;
   tile.width[0] = (CtWidth){1, CT_WIDTH_REGISTERS, 1};
   tile.width[1] = (CtWidth){1, CT_WIDTH_REGISTERS, 2};
   ct_tile_check_order(c, &tile.order);
   check_mma(c, v);
+  check_scale_registers(c, v, opts);
   if (al_ok(&c->g)) {
     ct_tile_add(c->ir, CT_OP_MMA, &tile);
     for (int i = 0; i < N_OPERANDS; i++) {
       ct_tile_use_words(c->ir, v[i].buf);
+    }
+    if (opts->sfa != NULL && opts->sfb != NULL) {
+      ct_tile_use_words(c->ir, opts->sfa->buf);
+      ct_tile_use_words(c->ir, opts->sfb->buf);
     }
   }
 }
@@ -249,13 +320,14 @@ CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
   for (int i = 0; i < N_OPERANDS; i++) {
     check_operand(&g, v[i], i);
   }
+  check_scales(&g, v, opts);
   if (al_ok(&g.g) && is_universal(atom)) {
     return add_universal(&g, v, &opts->order);
   }
   if (al_ok(&g.g) && is_wgmma(atom)) {
     ct_ir_wgmma(&g, v, opts);
   } else if (al_ok(&g.g)) {
-    add_mma(&g, v, &opts->order);
+    add_mma(&g, v, opts);
   }
   return g.g.status;
 }

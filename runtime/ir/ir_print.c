@@ -87,6 +87,10 @@ static void print_tile(Printer *p, const CtInst *inst) {
   if (t->b.buf != 0) {
     print_view(p, &t->b);
   }
+  if (t->sfa != NULL && t->sfb != NULL) {
+    print_view(p, t->sfa);
+    print_view(p, t->sfb);
+  }
   if (t->vec > 1) {
     ct_text_printf(p->out, " vec %d", t->vec);
   }

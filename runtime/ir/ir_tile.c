@@ -190,10 +190,22 @@ static void keep_atom(CtIr *ir, CtTile *t) {
   t->atom = own;
 }
 
+static const CtView *keep_scales(CtIr *ir, const CtView *v) {
+  CtView *own = v == NULL ? NULL : ct_arena_alloc(&ir->arena, sizeof *own);
+  if (own != NULL) {
+    *own = *v;
+    keep_view(ir, own);
+  }
+  ir->failed = ir->failed || (v != NULL && own == NULL);
+  return own;
+}
+
 CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile) {
-  const CtView *views[] = {&tile->dst, &tile->a, &tile->b};
+  const CtView *views[] = {&tile->dst, &tile->a, &tile->b, tile->sfa, tile->sfb};
   for (size_t i = 0; ir->is_checked && i < CT_ARRAY_LEN(views); i++) {
-    ct_ir_within_view(ir, views[i]);
+    if (views[i] != NULL) {
+      ct_ir_within_view(ir, views[i]);
+    }
   }
   CtTile *own = ct_arena_alloc(&ir->arena, sizeof *own);
   CtVal v = ct_ir_append(ir, op, CT_VOID);
@@ -205,6 +217,8 @@ CtVal ct_tile_add(CtIr *ir, CtOp op, const CtTile *tile) {
   keep_view(ir, &own->dst);
   keep_view(ir, &own->a);
   keep_view(ir, &own->b);
+  own->sfa = keep_scales(ir, tile->sfa);
+  own->sfb = keep_scales(ir, tile->sfb);
   keep_atom(ir, own);
   ir->insts[v].u.tile = own;
   ct_ir_written(ir, tile->dst.buf);

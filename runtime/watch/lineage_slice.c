@@ -392,6 +392,12 @@ static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     for (int at_k = 0; at_k < mma->k; at_k++) {
       want_of_atom(s, b, CT_ATOM_B, group, at_k * mma->n + col, n + k * mma->rest[1], lane);
     }
+    for (int at_k = 0; at_k < mma->vec; at_k++) {
+      want_of_atom(s, by_role(s, CT_ACCESS_SFA), CT_ATOM_SFA, group, row * mma->vec + at_k,
+                   m + k * mma->rest[0], lane);
+      want_of_atom(s, by_role(s, CT_ACCESS_SFB), CT_ATOM_SFB, group, col * mma->vec + at_k,
+                   n + k * mma->rest[1], lane);
+    }
   }
 }
 

@@ -111,8 +111,8 @@ static void visit(Taint *t, const CtIn *in) {
   }
   if (ct_in_is(in, CT_INS_TILE)) {
     const CtTileOp *op = &t->p->tiles[in->imm];
-    t->decides =
-        t->decides || is_hidden(t, &op->dst) || is_hidden(t, &op->a) || is_hidden(t, &op->b);
+    t->decides = t->decides || is_hidden(t, &op->dst) || is_hidden(t, &op->a) ||
+                 is_hidden(t, &op->b) || is_hidden(t, &op->sf[0]) || is_hidden(t, &op->sf[1]);
   }
   if (ct_in_is(in, CT_INS_MEMORY) && !ct_in_stores(in)) {
     has = is_wrong(t, ct_in_buf(in));

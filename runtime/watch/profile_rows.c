@@ -115,7 +115,9 @@ static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
     if (p->bufs[t->dst.buf].memory == memory) {
       return CT_PROFILE_MMA_SUM;
     }
-    if (p->bufs[t->a.buf].memory == memory || p->bufs[t->b.buf].memory == memory) {
+    if (p->bufs[t->a.buf].memory == memory || p->bufs[t->b.buf].memory == memory ||
+        (t->sf[0].buf != 0 &&
+         (p->bufs[t->sf[0].buf].memory == memory || p->bufs[t->sf[1].buf].memory == memory))) {
       return CT_PROFILE_MMA_OPERAND;
     }
   }

@@ -78,7 +78,9 @@ end
 local filters = {
   kind = function(a, kind) return a.kind == kind end,
   family = function(a, family) return a.family == family end,
-  sm = function(a, sm) return a.sm == sm or a.sm < sm and not a.arch:find("a$") or a.sm == 0 end,
+  sm = function(a, sm)
+    return a.sm <= sm and (not a.arch:find("a$") or a.sm // 10 == sm // 10)
+  end,
   dtype = has_type,
 }
 

@@ -16,10 +16,13 @@ local thr_type = tiles.new_type("thr_mma", ThrMMA, { "mma", "thr_vmnk" })
 tiled_type.__constant, thr_type.__constant = true, true -- as an argument of a launch
 
 -- Of each operand: its modes among M, N, K and the threads' modes among V, M, N, K, by number.
+-- SFA and SFB are the scales of A and of B: one for each of a row's blocks along K.
 local operands = {
   A = { modes = { 1, 3 }, layout = "layout_a", dtype = "a" },
   B = { modes = { 2, 3 }, layout = "layout_b", dtype = "b" },
   C = { modes = { 1, 2 }, layout = "layout_c", dtype = "c" },
+  SFA = { modes = { 1, 3 }, layout = "layout_sfa", dtype = "sfa", is_scale = true },
+  SFB = { modes = { 2, 3 }, layout = "layout_sfb", dtype = "sfb", is_scale = true },
 }
 
 -- {====== Making ======
@@ -109,11 +112,19 @@ local function tile_of(mma, row)
   return { size(mma.perm[row.modes[1]]), size(mma.perm[row.modes[2]]) }
 end
 
--- Elements of the operand in one of the tensor: more than one of types that no tensor has, 4 bits
--- and 1, of which a tensor of u32 has 8 or 32, consecutive in k. A layout counts the atom's own.
+-- Does an instruction take the operand as words of several elements: i4, u1, and f4e2m1 that is
+-- not in bytes?
+local function is_in_words(mma, row)
+  return mma.atom.bits[row.dtype] < 8
+end
+
+-- Elements of the operand in one of the tensor: more than one of 4 bits and of 1, of which a tensor
+-- of u32 has 8 or 32, consecutive in k, and of scales. A layout counts the atom's own elements.
 local function per_element(mma, row, x, op)
+  if row.is_scale then return mma.atom.sf_vec_size end
   local dtype = mma.atom.dtypes[row.dtype]
-  if type(dtype) ~= "string" or x.dtype == nil then return 1 end
+  local has_type = type(dtype) ~= "string" and not is_in_words(mma, row)
+  if has_type or x.dtype == nil then return 1 end
   local bits = mma.atom.bits[row.dtype]
   if bits >= 8 then
     tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", row.dtype:upper(),
@@ -132,6 +143,19 @@ local function in_words(l, rows, k, per)
   return concat(get_mode(words, 0), filter(get_mode(words, 1)))
 end
 
+local function check_has_scales(mma, row, op)
+  if row.is_scale and not mma.atom.sf_vec_size then
+    tiles.fail(op, "%s multiplies without scales; atoms whose names have _VS have them",
+      mma.atom.name)
+  end
+end
+
+-- A tensor of f4e2m1 as words, where the instruction takes words.
+local function as_words(mma, row, x)
+  local is = x.dtype == f4e2m1 and mma.atom.dtypes[row.dtype] == f4e2m1 and is_in_words(mma, row)
+  return is and recast(x, u32) or x
+end
+
 -- The atom's layout of an operand, and what divides the tensor's modes: the permutations of the
 -- tile, and the sizes of the atom.
 local function shares_of(mma, row, per, op)
@@ -142,10 +166,10 @@ local function shares_of(mma, row, per, op)
     return l, { perm[i], perm[k] }, { layout(shape[i]), layout(shape[k]) }
   end
   if type(perm[k]) ~= "number" then
-    tiles.fail(op, "the permutation of K is %s; of words of %d elements it must be a number",
-      perm[k], per)
+    tiles.fail(op, "the permutation of K is %s; of words or blocks of %d elements it must be a "
+      .. "number", perm[k], per)
   end
-  return in_words(l, shape[i], shape[k], per), { perm[i], perm[k] // per },
+  return row.is_scale and l or in_words(l, shape[i], shape[k], per), { perm[i], perm[k] // per },
     { layout(shape[i]), layout(shape[k] // per) }
 end
 
@@ -153,7 +177,9 @@ local function thrfrg(mma, name, x, op)
   local row = operands[name]
   local i, k = row.modes[1], row.modes[2]
   local threads = mma.thr_layout_vmnk
+  check_has_scales(mma, row, op)
   if tiles.stands_for_layout(x) then x = layout(x) end -- a tensor keeps its name
+  x = as_words(mma, row, x)
   local per = per_element(mma, row, x, op)
   local tile = tile_of(mma, row)
   tile[2] = tile[2] // per
@@ -169,6 +195,8 @@ end
 function TiledMMA:thrfrg_A(x) return thrfrg(self, "A", x, "thrfrg_A") end
 function TiledMMA:thrfrg_B(x) return thrfrg(self, "B", x, "thrfrg_B") end
 function TiledMMA:thrfrg_C(x) return thrfrg(self, "C", x, "thrfrg_C") end
+function TiledMMA:thrfrg_SFA(x) return thrfrg(self, "SFA", x, "thrfrg_SFA") end
+function TiledMMA:thrfrg_SFB(x) return thrfrg(self, "SFB", x, "thrfrg_SFB") end
 
 -- From a thread's number to its place in (V,M,N,K), counted.
 local function thread_places(mma)
@@ -180,10 +208,14 @@ end
 -- From (thread, value) to the tile of an operand. A does not depend on the thread's N, B not on M.
 local function layout_tv(mma, name)
   local threads, places = mma.thr_layout_vmnk, { thread_places(mma), ANY }
-  local tv = thrfrg(mma, name, layout(tile_of(mma, operands[name])), "layout" .. name)
+  local row, op = operands[name], "tv_layout_" .. name
+  check_has_scales(mma, row, op)
+  local tile = tile_of(mma, row)
+  if row.is_scale then tile[2] = tile[2] // mma.atom.sf_vec_size end
+  local tv = thrfrg(mma, name, layout(tile), op)
   if name ~= "C" then
     local mn = { size(threads, 1), size(threads, 2) }
-    local one = layout(mn, name == "A" and { 1, 0 } or { 0, 1 })
+    local one = layout(mn, row.modes[1] == 1 and { 1, 0 } or { 0, 1 })
     tv = composition(tv, { { ANY, { one, ANY } }, ANY })
   end
   return composition(tv, places)
@@ -192,6 +224,8 @@ end
 function TiledMMA:tv_layout_A() return layout_tv(self, "A") end
 function TiledMMA:tv_layout_B() return layout_tv(self, "B") end
 function TiledMMA:tv_layout_C() return layout_tv(self, "C") end
+function TiledMMA:tv_layout_SFA() return layout_tv(self, "SFA") end
+function TiledMMA:tv_layout_SFB() return layout_tv(self, "SFB") end
 
 -- A thread's part of ((ThrV,(Thr,Thr)),(FrgV,(Rest...))).
 local function part_of(mma, name, x, vmnk, op)
@@ -229,8 +263,8 @@ local function fragment_of(mma, name, part, op)
   if mma.atom.spaces[row.dtype] == "shared" then return part end
   local dtype = mma.atom.dtypes[row.dtype]
   if dtype == tf32 and part.dtype == f32 then dtype = f32 end -- its upper bits are read
-  if type(dtype) == "string" and mma.atom.bits[row.dtype] < 8 and part.dtype ~= nil then
-    dtype = u32 -- words
+  if is_in_words(mma, row) and part.dtype ~= nil then
+    dtype = u32
   elseif type(dtype) == "string" then
     tiles.fail(op, "%s of %s has elements of type %s, which no tensor has here", name,
       mma.atom.name, dtype)
@@ -240,8 +274,8 @@ local function fragment_of(mma, name, part, op)
     tiles.fail(op, "the thread's part %s of %s has a dynamic shape; tile it first, or trace the "
       .. "kernel with {static_shapes = true}", l, name)
   end
-  return tiles.registers(part, dtype,
-    name == "C" and layout(shape(l)) or layout_like(mma, l))
+  local is_compact = name == "C" or row.is_scale -- the scales of an atom side by side
+  return tiles.registers(part, dtype, is_compact and layout(shape(l)) or layout_like(mma, l))
 end
 
 for letter in pairs(operands) do

@@ -20,7 +20,7 @@
 ---@field kind string "mma" or "copy"
 ---@field family string "mma.sync", "wgmma", "dp", "fma"; "copy", "cp.async", "ldmatrix", "stmatrix", ...
 ---@field sm integer the first compute capability that has the atom, such as 80; 0 means any
----@field arch string the same as a name: "sm_80", "sm_90a" (only that one), "any"
+---@field arch string the same as a name: "sm_80", "any"; "sm_90a" (only that one and its family)
 ---@field ptx? string the instruction without its operands; nil if the atom is plain code
 ---@field times integer how many instructions one atom consists of
 ---@field section? string the section of the PTX ISA 9.2, e.g. "9.7.14.5.8"
@@ -28,7 +28,7 @@
 ---@field thr_id Layout the lane of each logical thread
 ---@field shape? Tuple (M,N,K) of an MMA
 ---@field dtypes? table the types of an MMA's a, b, c, d; a name if the language has no such type
----@field bits integer|table the bits of all data of a copy, or of an element of an MMA's a, b, c, d
+---@field bits integer|table of all data of a copy; of the place of an element of an MMA's a, b, c, d
 ---@field bytes? integer the bytes of all data of a copy
 ---@field dtype? any the type of a copy's elements, if it was given
 ---@field registers? table the registers of a thread for an MMA's a, b, c, d; those for f64 have 64 bits
@@ -36,6 +36,9 @@
 ---@field layout_a? Layout the layout of A in an MMA
 ---@field layout_b? Layout the layout of B in an MMA
 ---@field layout_c? Layout the layout of C in an MMA
+---@field layout_sfa? Layout the layout of A's scales, (M,K/sf_vec_size), in an MMA that has scales
+---@field layout_sfb? Layout the layout of B's scales, (N,K/sf_vec_size)
+---@field sf_vec_size? integer the elements along K that share a scale; nil if there are no scales
 ---@field src? Layout the layout of a copy's source
 ---@field dst? Layout the layout of a copy's destination
 ---@field ref? Layout the order in which a copy's tiles are made
@@ -262,6 +265,22 @@ function TiledMMA:thrfrg_B(x) end
 ---@return any
 function TiledMMA:thrfrg_C(x) end
 
+--- Arranges the scales of A by threads and values.
+--- They are a tensor or layout (M,K/V,...), V the atom's sf_vec_size. The result is
+--- ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))).
+--- CuTe: thrfrg_SFA of the Blackwell kernels. MoYe: none.
+---@param x any
+---@return any
+function TiledMMA:thrfrg_SFA(x) end
+
+--- Arranges the scales of B by threads and values.
+--- They are a tensor or layout (N,K/V,...), V the atom's sf_vec_size. The result is
+--- ((ThrV,(ThrN,ThrK)),(FrgV,(RestN,RestK,...))).
+--- CuTe: thrfrg_SFB of the Blackwell kernels. MoYe: none.
+---@param x any
+---@return any
+function TiledMMA:thrfrg_SFB(x) end
+
 --- The layout from (thread, value) to the elements of A's tile.
 --- CuTe: get_layoutA_TV. MoYe: none.
 ---@return Layout
@@ -276,6 +295,16 @@ function TiledMMA:tv_layout_B() end
 --- CuTe: get_layoutC_TV. MoYe: none.
 ---@return Layout
 function TiledMMA:tv_layout_C() end
+
+--- The layout from (thread, value) to the scales of A's tile.
+--- CuTe: get_layoutSFA_TV of the Blackwell kernels. MoYe: none.
+---@return Layout
+function TiledMMA:tv_layout_SFA() end
+
+--- The layout from (thread, value) to the scales of B's tile.
+--- CuTe: get_layoutSFB_TV of the Blackwell kernels. MoYe: none.
+---@return Layout
+function TiledMMA:tv_layout_SFB() end
 
 --- The shape of a thread's part of an A of this shape.
 --- CuTe: partition_shape_A. MoYe: none.
@@ -294,6 +323,18 @@ function TiledMMA:partition_shape_B(shape) end
 ---@param shape Shape
 ---@return Tuple
 function TiledMMA:partition_shape_C(shape) end
+
+--- The shape of a thread's part of scales of A of this shape.
+--- CuTe: none. MoYe: none.
+---@param shape Shape
+---@return Tuple
+function TiledMMA:partition_shape_SFA(shape) end
+
+--- The shape of a thread's part of scales of B of this shape.
+--- CuTe: none. MoYe: none.
+---@param shape Shape
+---@return Tuple
+function TiledMMA:partition_shape_SFB(shape) end
 
 --- Registers for a thread's part of A.
 --- If the atom reads A from shared memory, the result is the part itself. On the host, which has no
@@ -314,6 +355,18 @@ function TiledMMA:fragment_B(part) end
 ---@param part any
 ---@return any
 function TiledMMA:fragment_C(part) end
+
+--- Registers for a thread's part of the scales of A, with a compact layout.
+--- CuTe: none. MoYe: none.
+---@param part any
+---@return any
+function TiledMMA:fragment_SFA(part) end
+
+--- Registers for a thread's part of the scales of B, with a compact layout.
+--- CuTe: none. MoYe: none.
+---@param part any
+---@return any
+function TiledMMA:fragment_SFB(part) end
 
 --- Views sums as operand A of the next product, in the same registers.
 --- `x` is a fragment of C with the modes (V,M,N), cast to the type of A. `from` is the tiled MMA
@@ -369,6 +422,20 @@ function ThrMMA:partition_B(x) end
 ---@return any
 function ThrMMA:partition_C(x) end
 
+--- The thread's part of the scales of A, a tensor (M,K/V,...).
+--- V is the atom's sf_vec_size. gemm(mma, {A, SFA}, {B, SFB}, C) multiplies by fragments of such parts.
+--- CuTe: partition_fragment_SFA of the Blackwell kernels. MoYe: none.
+---@param x any
+---@return any
+function ThrMMA:partition_SFA(x) end
+
+--- The thread's part of the scales of B, a tensor (N,K/V,...).
+--- V is the atom's sf_vec_size. gemm(mma, {A, SFA}, {B, SFB}, C) multiplies by fragments of such parts.
+--- CuTe: partition_fragment_SFB of the Blackwell kernels. MoYe: none.
+---@param x any
+---@return any
+function ThrMMA:partition_SFB(x) end
+
 --- Registers for the thread's part of A.
 --- CuTe: partition_fragment_A. MoYe: partition_fragment_A.
 ---@param x any
@@ -388,6 +455,18 @@ function ThrMMA:partition_fragment_B(x) end
 ---@return any
 function ThrMMA:partition_fragment_C(x) end
 
+--- Registers for the thread's part of the scales of A.
+--- CuTe: partition_fragment_SFA of the Blackwell kernels. MoYe: none.
+---@param x any
+---@return any
+function ThrMMA:partition_fragment_SFA(x) end
+
+--- Registers for the thread's part of the scales of B.
+--- CuTe: partition_fragment_SFB of the Blackwell kernels. MoYe: none.
+---@param x any
+---@return any
+function ThrMMA:partition_fragment_SFB(x) end
+
 --- Registers like a part of A; see TiledMMA:fragment_A.
 --- CuTe: make_fragment_A. MoYe: make_fragment_A.
 ---@param part any
@@ -405,6 +484,18 @@ function ThrMMA:fragment_B(part) end
 ---@param part any
 ---@return any
 function ThrMMA:fragment_C(part) end
+
+--- Registers like a part of the scales of A; see TiledMMA:fragment_SFA.
+--- CuTe: none. MoYe: none.
+---@param part any
+---@return any
+function ThrMMA:fragment_SFA(part) end
+
+--- Registers like a part of the scales of B; see TiledMMA:fragment_SFB.
+--- CuTe: none. MoYe: none.
+---@param part any
+---@return any
+function ThrMMA:fragment_SFB(part) end
 
 --- Views sums as operand A of the next product; see TiledMMA:retile_A.
 --- CuTe: none. MoYe: none.

@@ -229,6 +229,9 @@ function prefetch(t, level) end
 --- wgmma_wait. If the option `accumulate` is false, the sums start from 0; the option may be a
 --- run-time value.
 ---
+--- An atom whose name has _VS multiplies blocks by scales: A is then {A, SFA}, a fragment and the
+--- fragment of its scales, which partition_fragment_SFA makes, and B is {B, SFB}.
+---
 ---     > k = kernel("product", function(A, B, C)
 ---     >>   local rA, rB, rC = fragment(f32, {2, 2}), fragment(f32, {2, 2}), fragment(f32, {2, 2})
 ---     >>   copy(A, rA) copy(B, rB) clear(rC)
@@ -247,7 +250,7 @@ function prefetch(t, level) end
 ---@param B Tensor (N,K)
 ---@param C Tensor (M,N)
 ---@param options? table
----@overload fun(mma: TiledMMA|ThrMMA|Atom, A: Tensor, B: Tensor, C: Tensor, options?: table)
+---@overload fun(mma: TiledMMA|ThrMMA|Atom, A: Tensor|table, B: Tensor|table, C: Tensor, options?: table)
 function gemm(A, B, C, options) end
 
 --- Sets all elements of a tensor to zero, in a kernel or on the host.

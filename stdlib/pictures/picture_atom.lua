@@ -74,6 +74,17 @@ local function mma_parts(a, b, c, mnk, may_repeat)
   }
 end
 
+-- The scales of A in its rows, those of B in its columns, and the operands moved to make room.
+local function add_scales(parts, sfa, sfb, mnk, vec, may_repeat)
+  for _, part in ipairs(parts) do part.place = { part.place[1] + 1, part.place[2] + 1 } end
+  local blocks = mnk[3] // vec
+  parts[#parts + 1] = { title = ("SFA (M,K/%d)"):format(vec), tv = sfa, shape = { mnk[1], blocks },
+    names = { "M", "K" }, place = { 3, 1 }, may_repeat = may_repeat, first_only = true }
+  parts[#parts + 1] = { title = ("SFB (N,K/%d)"):format(vec), tv = sfb, shape = { mnk[2], blocks },
+    names = { "N", "K" }, place = { 1, 3 }, rows = 1, may_repeat = may_repeat, first_only = true }
+  return parts
+end
+
 -- Elements of 16 bits where the type is not said; 8 elements are a row of a matrix.
 local function copy_parts(a)
   local bits = a.dtype and a.dtype.bits or math.min(a.bits, 16)
@@ -95,14 +106,22 @@ function M.of_atom(tools, a, how)
     local title = a.name .. (a.dtype and " of " .. tostring(a.dtype) or "")
     return draw(tools, title, a.ref, copy_parts(a), how)
   end
-  return draw(tools, a.name, a.layout_c,
-    mma_parts(a.layout_a, a.layout_b, a.layout_c, a.shape), how)
+  local parts = mma_parts(a.layout_a, a.layout_b, a.layout_c, a.shape)
+  if a.sf_vec_size then
+    add_scales(parts, a.layout_sfa, a.layout_sfb, a.shape, a.sf_vec_size, true)
+  end
+  return draw(tools, a.name, a.layout_c, parts, how)
 end
 
 function M.of_tiled_mma(tools, mma, how)
   local title = ("tiled MMA of %s, tile %s"):format(mma.atom.name, mma:tile_shape())
   local a, b, c = mma:tv_layout_A(), mma:tv_layout_B(), mma:tv_layout_C()
-  return draw(tools, title, mma.thr_layout_vmnk, mma_parts(a, b, c, mma:tile_shape(), true), how)
+  local parts = mma_parts(a, b, c, mma:tile_shape(), true)
+  if mma.atom.sf_vec_size then
+    add_scales(parts, mma:tv_layout_SFA(), mma:tv_layout_SFB(), mma:tile_shape(),
+      mma.atom.sf_vec_size, true)
+  end
+  return draw(tools, title, mma.thr_layout_vmnk, parts, how)
 end
 
 function M.of_tiled_copy(tools, copy, how)

@@ -37,8 +37,9 @@ static int of_tma(const CtSimtTma *t, CtOperand *out) {
 }
 
 static int of_tile(const CtTileOp *t, CtOperand *out) {
-  const CtTileArg *args[CT_MAX_OPERANDS] = {&t->a, &t->b, &t->dst};
-  static const CtAccessRole roles[] = {CT_ACCESS_A, CT_ACCESS_B, CT_ACCESS_DST};
+  const CtTileArg *args[CT_MAX_OPERANDS] = {&t->a, &t->b, &t->sf[0], &t->sf[1], &t->dst};
+  static const CtAccessRole roles[] = {CT_ACCESS_A, CT_ACCESS_B, CT_ACCESS_SFA, CT_ACCESS_SFB,
+                                       CT_ACCESS_DST};
   int n = 0;
   for (int i = 0; i < CT_MAX_OPERANDS; i++) {
     bool writes = roles[i] == CT_ACCESS_DST;

@@ -7,7 +7,13 @@
 
 /* Which operand of the operation it is. A scalar load has the source; a store or an atomic
    operation has the destination. */
-typedef enum CtAccessRole { CT_ACCESS_DST, CT_ACCESS_A, CT_ACCESS_B } CtAccessRole;
+typedef enum CtAccessRole {
+  CT_ACCESS_DST,
+  CT_ACCESS_A,
+  CT_ACCESS_B,
+  CT_ACCESS_SFA, /* the scales of A and of B */
+  CT_ACCESS_SFB
+} CtAccessRole;
 
 typedef struct CtOperand {
   uint32_t buf;
@@ -17,11 +23,11 @@ typedef struct CtOperand {
   const CtIn *code;     /* for MEMORY and DOT: the load or store; else NULL */
 } CtOperand;
 
-/* A copy_if has three, a GEMM has three. */
-enum { CT_MAX_OPERANDS = 3 };
+/* A copy_if has three, a GEMM has three, and two more with scales. */
+enum { CT_MAX_OPERANDS = 5 };
 
 /* The number of operands; 0 if the instruction touches no memory. Fragments count as memory here.
-   TILE has A, B and the destination, if the operation uses them; TMA has the tensor, then the
+   TILE has A, B, scales and the destination, if the operation uses them; TMA has the tensor, then the
    box. */
 int ct_simt_operands(const CtSimtProgram *p, const CtIn *code, CtOperand out[CT_MAX_OPERANDS]);
 

@@ -67,13 +67,20 @@ typedef enum CtLoad {
   CT_LOAD_u8,
   CT_LOAD_i4,
   CT_LOAD_u4,
+  CT_LOAD_f4, /* eight of f4e2m1 in a word */
   CT_LOAD_COUNT
 } CtLoad;
 
-typedef enum CtMmaKind { CT_MMA_FLOAT, CT_MMA_F64, CT_MMA_INT, CT_MMA_BITS } CtMmaKind;
+typedef enum CtMmaKind {
+  CT_MMA_FLOAT,
+  CT_MMA_F64,
+  CT_MMA_INT,
+  CT_MMA_BITS,
+  CT_MMA_EXACT /* narrow floats, with scales or without: see exact_product.h */
+} CtMmaKind;
 
 /* What an MMA computes. In each warp: for `groups` groups of threads the product of m x k by k x n,
-   rest[0] x rest[1] times for each of rest[2]. Arrays are indexed by CtAtomOperand, A to C. */
+   rest[0] x rest[1] times for each of rest[2]. Arrays are indexed by CtAtomOperand, A to C, or all. */
 typedef struct CtMma {
   CtMmaKind kind;
   CtTcModel model; /* for FLOAT */
@@ -81,10 +88,12 @@ typedef struct CtMma {
   bool is_xor;     /* for BITS */
   int word;        /* elements of k in one number: 32 for BITS */
   int m, n, k, threads, groups;
-  CtLoad load[3];
-  int size[3];                      /* numbers in one matrix */
-  int values[3];                    /* values of a thread in one atom */
-  const uint16_t *place[3];         /* place of (lane, value) in the matrices of all groups */
+  int vec; /* for EXACT: scales of a row and of a column; 0: none */
+  CtLoad load[CT_ATOM_OPERANDS];
+  int size[CT_ATOM_OPERANDS];   /* numbers in one matrix; of scales one more, which nobody reads */
+  int values[CT_ATOM_OPERANDS]; /* values of a thread in one atom */
+  /* place of (lane, value) in the matrices of all groups */
+  const uint16_t *place[CT_ATOM_OPERANDS];
   int64_t rest[3];                  /* M, N, K */
   bool is_a_shared, is_mn_major[2]; /* for WGMMA, see ct_low_mma */
 } CtMma;
@@ -117,6 +126,7 @@ typedef struct CtTileOp {
   uint8_t vec;      /* COPY: as CtTile */
   CtWidth width[2]; /* as CtTile */
   CtTileArg dst, a, b;
+  CtTileArg sf[2]; /* MMA of an atom with scales: those of a and of b */
   /* MMA; its operands have the values in mode 0, (M,K), (N,K) or (M,N) in mode 1 */
   const CtMma *mma;
   /* WARP_COPY; its operands have the elements of an atom in mode 0, atoms in mode 1 */

@@ -2,10 +2,11 @@
    that an MMA atom multiplies, from the layouts of its row. */
 #include <string.h>
 
+#include "runtime/simt/model/exact_product.h"
 #include "simt_lower.h"
 
 /* If targets round differently, the CPU engine rounds as this target. */
-enum { CPU_SM = 90, MAX_GROUPS = CT_LANES };
+enum { CPU_SM = 90, MAX_GROUPS = CT_LANES, MOST_SCALES = 64 };
 
 typedef struct Place {
   CtCx cx;
@@ -54,13 +55,17 @@ static void find_lanes(Place *p) {
   }
 }
 
-/* A by rows, B by rows of k, C by rows. All are dense; groups follow one another. */
+/* A by rows, B by rows of k, C by rows, the scales of a row or a column together. All are dense; groups follow one
+   another. */
 static int place_at(const CtMma *m, CtAtomOperand of, int row, int col) {
   switch (of) {
     case CT_ATOM_A: return row * m->k + col;
     case CT_ATOM_B: return col * m->n + row;
+    case CT_ATOM_SFA:
+    case CT_ATOM_SFB: return row * m->vec + col;
     case CT_ATOM_C:
-    case CT_ATOM_D: break;
+    case CT_ATOM_D:
+    case CT_ATOM_OPERANDS: break;
   }
   return row * m->n + col;
 }
@@ -88,10 +93,33 @@ static void find_places(Place *p, CtArena *arena, CtAtomOperand of) {
   }
 }
 
+/* Only the first of the lanes that have a scale supplies it: the others' go to the place that nobody reads. */
+static void find_scale_places(Place *p, CtArena *arena, CtAtomOperand of) {
+  CtMma *m = p->mma;
+  int rows = of == CT_ATOM_SFB ? p->atom->n : p->atom->m, last = rows * m->vec;
+  CtLayout l = parse(p, p->atom->layouts[of]);
+  uint16_t *to = ct_arena_alloc(arena, (size_t)m->vec * CT_LANES * sizeof *to);
+  bool taken[MOST_SCALES] = {false};
+  m->values[of] = m->vec;
+  m->size[of] = last + 1;
+  m->place[of] = to;
+  p->failed = p->failed || to == NULL;
+  CT_ASSERT(last <= MOST_SCALES);
+  for (int i = 0; i < m->vec * CT_LANES && !p->failed; i++) {
+    int at = index_at(p, l, i % CT_LANES, i / CT_LANES);
+    int place = place_at(m, of, at % rows, at / rows);
+    to[i] = (uint16_t)(taken[place] ? last : place);
+    taken[place] = true;
+  }
+}
+
 /* A number of a matrix takes 4 bytes; an f64 takes 8. */
 static void set_kind(CtMma *m, const CtAtom *atom) {
   int bits = atom->types[CT_ATOM_A].bits;
-  if (ct_tc_model(atom, CPU_SM, &m->model)) {
+  if (ct_is_exact(atom)) {
+    m->kind = CT_MMA_EXACT;
+    m->vec = atom->vec;
+  } else if (ct_tc_model(atom, CPU_SM, &m->model)) {
     m->kind = CT_MMA_FLOAT;
   } else if (bits == 64) {
     m->kind = CT_MMA_F64;
@@ -127,8 +155,12 @@ static CtLoad load_of(const CtAtom *atom, CtAtomOperand of) {
       {"i8", CT_LOAD_i8},       {"u8", CT_LOAD_u8},       {"i16", CT_LOAD_i16},
       {"i4", CT_LOAD_i4},       {"u4", CT_LOAD_u4},       {"f64", CT_LOAD_WORDS_8},
       {"c64", CT_LOAD_WORDS_8}, {"gc64", CT_LOAD_WORDS_8}};
+  if (atom->types[of].bits == 4 && strcmp(atom->types[of].name, "f4e2m1") == 0) {
+    return CT_LOAD_f4;
+  }
   for (size_t i = 0; i < CT_ARRAY_LEN(rows); i++) {
-    if (strcmp(rows[i].name, atom->types[of].name) == 0) {
+    const char *name = atom->types[of].name;
+    if (name != NULL && strcmp(rows[i].name, name) == 0) {
       return rows[i].load;
     }
   }
@@ -198,7 +230,7 @@ const CtMma *ct_low_make_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   m->rest[0] = rest_of(&p.cx, t->dst.layout, 1);
   m->rest[1] = rest_of(&p.cx, t->dst.layout, 2);
   m->rest[2] = rest_of(&p.cx, t->a.layout, 2);
-  for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
+  for (int of = CT_ATOM_A; of < CT_ATOM_OPERANDS; of++) {
     m->load[of] = load_of(t->atom, (CtAtomOperand)of);
   }
   if (t->wgmma != NULL) {
@@ -209,10 +241,13 @@ const CtMma *ct_low_make_mma(CtLow *l, const CtTile *t, int64_t *scratch) {
   for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
     find_places(&p, &l->p->arena, (CtAtomOperand)of);
   }
+  for (int of = CT_ATOM_SFA; m->vec > 0 && of <= CT_ATOM_SFB; of++) {
+    find_scale_places(&p, &l->p->arena, (CtAtomOperand)of);
+  }
   int64_t bytes = m->kind == CT_MMA_F64 ? 8 : 4, mn = m->rest[0] * m->rest[1];
-  *scratch =
-      bytes * m->groups *
-      (m->rest[0] * m->size[CT_ATOM_A] + m->rest[1] * m->size[CT_ATOM_B] + mn * m->size[CT_ATOM_C]);
+  *scratch = bytes * m->groups *
+             (m->rest[0] * (m->size[CT_ATOM_A] + m->size[CT_ATOM_SFA]) +
+              m->rest[1] * (m->size[CT_ATOM_B] + m->size[CT_ATOM_SFB]) + mn * m->size[CT_ATOM_C]);
   if (m->kind == CT_MMA_FLOAT) {
     *scratch += m->rest[0] * ct_mma_apart(m, CT_ATOM_A) + m->rest[1] * ct_mma_apart(m, CT_ATOM_B);
   }

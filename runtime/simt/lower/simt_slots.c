@@ -70,6 +70,9 @@ static void hidden_slots(const Visit *v, const CtIn *in) {
     hidden_arg(v, &t->dst);
     hidden_arg(v, &t->a);
     hidden_arg(v, &t->b);
+    for (int i = 0; i < 2 && t->sf[i].buf != 0; i++) {
+      hidden_arg(v, &t->sf[i]);
+    }
   } else if (in->u.op == CT_SIMT_TABLE) {
     hidden_leaves(v, &v->l->modes[in->imm]);
   }
@@ -308,6 +311,8 @@ static void resolve_tables(CtLow *l) {
     resolve_arg(l, &l->tiles[i].dst);
     resolve_arg(l, &l->tiles[i].a);
     resolve_arg(l, &l->tiles[i].b);
+    resolve_arg(l, &l->tiles[i].sf[0]);
+    resolve_arg(l, &l->tiles[i].sf[1]);
   }
   for (size_t i = 0; i < l->n_guards; i++) {
     resolve_arg(l, &l->guards[i].at);

@@ -373,6 +373,10 @@ void ct_low_mma(CtLow *l, CtVal v) {
                 .dst = make_fragment(l, &tile->dst),
                 .a = make_fragment(l, &tile->a),
                 .b = make_fragment(l, &tile->b)};
+  if (tile->sfa != NULL && tile->sfb != NULL) {
+    t.sf[0] = make_fragment(l, tile->sfa);
+    t.sf[1] = make_fragment(l, tile->sfb);
+  }
   t.mma = ct_low_make_mma(l, tile, &scratch);
   l->p->has_wgmma = l->p->has_wgmma || is_wgmma;
   l->scratch_bytes = ct_max(l->scratch_bytes, scratch);

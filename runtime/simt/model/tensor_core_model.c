@@ -1,6 +1,8 @@
 /* tensor_core_model.c: which arithmetic each atom has on each target. */
 #include "tensor_core.h"
 
+#include "exact_product.h"
+
 #include <string.h>
 
 /* --- what targets have --- */
@@ -74,7 +76,7 @@ static void use_fp8(const CtAtom *atom, const Target *t, CtTcModel *m) {
 
 bool ct_tc_model(const CtAtom *atom, int sm, CtTcModel *out) {
   const Target *t = target_of(sm);
-  if (atom->kind != CT_ATOM_MMA || strcmp(atom->family, "fma") == 0) {
+  if (atom->kind != CT_ATOM_MMA || strcmp(atom->family, "fma") == 0 || ct_is_exact(atom)) {
     return false;
   }
   const Operand *a = operand_of(&atom->types[CT_ATOM_A]);

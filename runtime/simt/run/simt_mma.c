@@ -5,10 +5,12 @@
    writes the sums back to the registers at the end. The arithmetic of floats is that of
    tensor_core.h. f64 takes fused multiply-adds, k ascending. Integers are exact and wrap around;
    with .satfinite they saturate after the products of one instruction have been added. For bits the
-   sum counts the ones. */
+   sum counts the ones. Narrow floats of sm_120 are those of exact_product.h. */
 #include <string.h>
 
 #include "simt_mma.h"
+
+#include "runtime/simt/model/exact_product.h"
 
 /* --- products ---------------------------------------------------------------------------------------------- */
 
@@ -78,8 +80,25 @@ static void multiply_float(const CtMma *m, const char *rows, const char *cols, c
   }
 }
 
+/* What the products of two matrices take, by CtAtomOperand, C and the scales among them. */
+typedef struct Operands {
+  const char *a, *b, *sfa, *sfb;
+  char *c;
+} Operands;
+
+static void multiply_exact(const CtMma *m, const Operands *x) {
+  const CtExact of = {.m = m->m,
+                      .n = m->n,
+                      .k = m->k,
+                      .vec = m->vec,
+                      .sum = m->load[CT_ATOM_C] == CT_LOAD_f16 ? CT_f16 : CT_f32};
+  ct_exact_product(&of, (const float *)(const void *)x->a, (const float *)(const void *)x->b,
+                   (const float *)(const void *)x->sfa, (const float *)(const void *)x->sfb,
+                   (float *)(void *)x->c);
+}
+
 /* The products of one atom, group by group. */
-static void multiply(const CtMma *m, const char *a, const char *b, char *c) {
+static void multiply_groups(const CtMma *m, const char *a, const char *b, char *c) {
   size_t bytes = m->kind == CT_MMA_F64 ? 8 : 4;
   for (int g = 0; g < m->groups; g++) {
     size_t at = (size_t)g * bytes;
@@ -88,18 +107,32 @@ static void multiply(const CtMma *m, const char *a, const char *b, char *c) {
   }
 }
 
+static void multiply(const CtMma *m, const Operands *x) {
+  switch (m->kind) {
+    case CT_MMA_FLOAT: multiply_float(m, x->a, x->b, x->c); break;
+    case CT_MMA_EXACT: multiply_exact(m, x); break;
+    case CT_MMA_F64:
+    case CT_MMA_INT:
+    case CT_MMA_BITS: multiply_groups(m, x->a, x->b, x->c); break;
+  }
+}
+
 /* False: the warp must stop. */
-static bool multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
+static bool multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[CT_ATOM_OPERANDS]) {
   int64_t n_m = m->rest[0], n_n = m->rest[1], each = m->kind == CT_MMA_F64 ? 8 : 4;
   bool is_float = m->kind == CT_MMA_FLOAT;
-  Matrices x[3], apart[2];
+  Matrices x[CT_ATOM_OPERANDS], apart[2];
   char *at = w->worker->scratch;
-  const int64_t counts[3] = {n_m, n_n, n_m * n_n};
+  const int64_t counts[CT_ATOM_OPERANDS] = {[CT_ATOM_A] = n_m,
+                                            [CT_ATOM_B] = n_n,
+                                            [CT_ATOM_C] = n_m * n_n,
+                                            [CT_ATOM_SFA] = n_m,
+                                            [CT_ATOM_SFB] = n_n};
   for (int of = CT_ATOM_A; is_float && of <= CT_ATOM_B; of++) {
     apart[of] = (Matrices){at, ct_mma_apart(m, (CtAtomOperand)of)};
     at += counts[of] * apart[of].bytes;
   }
-  for (int of = CT_ATOM_A; of <= CT_ATOM_C; of++) {
+  for (int of = CT_ATOM_A; of < CT_ATOM_OPERANDS; of++) {
     x[of] = (Matrices){at, each * m->groups * m->size[of]};
     at += counts[of] * x[of].bytes;
   }
@@ -107,6 +140,9 @@ static bool multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
   for (int64_t k = 0; k < m->rest[2]; k++) {
     gather_all(m, CT_ATOM_A, &f[CT_ATOM_A], k * n_m, n_m, &x[CT_ATOM_A]);
     gather_all(m, CT_ATOM_B, &f[CT_ATOM_B], k * n_n, n_n, &x[CT_ATOM_B]);
+    for (int of = CT_ATOM_SFA; m->vec > 0 && of <= CT_ATOM_SFB; of++) {
+      gather_all(m, (CtAtomOperand)of, &f[of], k * counts[of], counts[of], &x[of]);
+    }
     for (int of = CT_ATOM_A; is_float && of <= CT_ATOM_B; of++) {
       take_apart(m, (CtAtomOperand)of, &x[of], counts[of], &apart[of]);
     }
@@ -116,8 +152,11 @@ static bool multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
       if (stops_at_product(w, k * n_m * n_n + i)) {
         return false;
       }
-      (is_float ? multiply_float : multiply)(m, matrix_at(a, i % n_m), matrix_at(b, i / n_m),
-                                             matrix_at(&x[CT_ATOM_C], i));
+      multiply(m, &(Operands){.a = matrix_at(a, i % n_m),
+                              .b = matrix_at(b, i / n_m),
+                              .sfa = matrix_at(&x[CT_ATOM_SFA], i % n_m),
+                              .sfb = matrix_at(&x[CT_ATOM_SFB], i / n_m),
+                              .c = matrix_at(&x[CT_ATOM_C], i)});
     }
   }
   for (int64_t i = 0; i < n_m * n_n; i++) {
@@ -128,7 +167,7 @@ static bool multiply_all(const CtMma *m, const CtWarp *w, const Fragment f[3]) {
 
 static const CtIn *MMA(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = &w->worker->job->program->tiles[in->imm];
-  Fragment f[3];
+  Fragment f[CT_ATOM_OPERANDS];
   if (t->mma->threads > 1 && w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
   }
@@ -140,7 +179,9 @@ static const CtIn *MMA(const CtIn *in, CtWarp *w) {
   }
   if (!find_fragment(in, w, &t->a, false, &f[CT_ATOM_A]) ||
       !find_fragment(in, w, &t->b, false, &f[CT_ATOM_B]) ||
-      !find_fragment(in, w, &t->dst, true, &f[CT_ATOM_C])) {
+      !find_fragment(in, w, &t->dst, true, &f[CT_ATOM_C]) ||
+      (t->mma->vec > 0 && (!find_fragment(in, w, &t->sf[0], false, &f[CT_ATOM_SFA]) ||
+                           !find_fragment(in, w, &t->sf[1], false, &f[CT_ATOM_SFB])))) {
     return NULL;
   }
   return multiply_all(t->mma, w, f) ? in + 1 : ct_simt_stop(w, in);

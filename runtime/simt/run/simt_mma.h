@@ -53,6 +53,7 @@ static const Load loads[CT_LOAD_COUNT] = {
     [CT_LOAD_WORDS_8] = load_words_8,
     [CT_LOAD_i4] = load_words_4,
     [CT_LOAD_u4] = load_words_4,
+    [CT_LOAD_f4] = load_words_4,
 };
 
 /* Before each product of an atom. */
@@ -105,6 +106,16 @@ static inline void put_nibbles(const uint32_t words[CT_LANES], const uint16_t *p
   }
 }
 
+/* The same of floats of 4 bits. */
+static inline void put_floats_4(const uint32_t words[CT_LANES], const uint16_t *place, int step,
+                                float *matrix) {
+  for (int i = 0; i < CT_LANES; i++) {
+    for (int j = 0; j < 8; j++) {
+      matrix[place[i] + j * step] = CAST_f32_f4e2m1((uint8_t)(words[i] >> (4 * j) & 15));
+    }
+  }
+}
+
 /* Gathers atom r of an operand as matrices, one for each group. */
 static inline void gather(const CtMma *m, CtAtomOperand of, const Fragment *f, int64_t r,
                           void *matrix) {
@@ -123,6 +134,10 @@ static inline void gather(const CtMma *m, CtAtomOperand of, const Fragment *f, i
     memcpy(words, numbers, sizeof words);
     if (load == CT_LOAD_i4 || load == CT_LOAD_u4) {
       put_nibbles(words, place, of == CT_ATOM_A ? 1 : m->n, load == CT_LOAD_i4, matrix);
+      continue;
+    }
+    if (load == CT_LOAD_f4) {
+      put_floats_4(words, place, of == CT_ATOM_A ? 1 : m->n, matrix);
       continue;
     }
     for (int i = 0; i < CT_LANES; i++) {

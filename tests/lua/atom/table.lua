@@ -38,6 +38,21 @@ local seen_names = {}
 
 local operands = { { "a", 1, 3 }, { "b", 2, 3 }, { "c", 1, 2 } }
 
+-- Every scale of a row of A, or of a column of B, has an owner.
+local function check_scales(a)
+  local blocks = a.shape[3] // a.sf_vec_size
+  for letter, rows in pairs { sfa = a.shape[1], sfb = a.shape[2] } do
+    local l, seen, count = a["layout_" .. letter], {}, 0
+    for _, i in ipairs(l:values()) do
+      if not seen[i] then seen[i], count = true, count + 1 end
+    end
+    check(count == rows * blocks and cosize(l) == count, "%s: %s %s", a.name, letter, l)
+    check(size(l, 1) == blocks and a.bits[letter] == 8, "%s: bits of %s", a.name, letter)
+  end
+  check(a.name:find(("_VS<.*,%s,%d>$"):format(a.dtypes.sfa, a.sf_vec_size)), a.name)
+  check(a.ptx:find((".scale_vec::%dX."):format(blocks), 1, true), a.ptx)
+end
+
 local function check_mma(a)
   for _, row in ipairs(operands) do
     local letter, rows, cols = table.unpack(row)
@@ -49,6 +64,7 @@ local function check_mma(a)
     check(a.registers[letter] == (is_shared and 1 or cdiv(size(l, 1) * a.bits[letter], unit)),
       "%s: registers of %s", a.name, letter)
   end
+  if a.sf_vec_size then check_scales(a) end
   if a.family == "mma.sync" or a.family == "wgmma" then
     local M, N, K = a.name:match("^SM%d+_(%d+)x(%d+)x(%d+)_")
     check(("(%s,%s,%s)"):format(M, N, K) == tostring(a.shape), "%s: shape %s", a.name, a.shape)
@@ -98,8 +114,8 @@ local counts = {}
 for _, family in ipairs { "fma", "dp", "mma.sync", "wgmma", "copy", "cp.async", "ldmatrix" } do
   counts[#counts + 1] = family .. " " .. #atoms { family = family }
 end
-print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 90, wgmma 1056, copy 5, cp.async 8, ldmatrix 6
+print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1056, copy 5, cp.async 8, ldmatrix 6
 -- A device of compute capability 8.0 has those of 7.5 and before; one of 10.0 has no wgmma.
 local on_80, on_100 = atoms { sm = 80, kind = "mma" }, atoms { sm = 100, family = "wgmma" }
 print(on_80[#on_80], #on_100)  -- expect: SM80_16x8x256_S32U1U1S32_TN_XORPOPC	0
-print(#atoms { dtype = "f8e5m2", family = "mma.sync" }, #atoms { dtype = bf16, sm = 80 })  -- expect: 6	3
+print(#atoms { dtype = "f8e5m2", family = "mma.sync" }, #atoms { dtype = bf16, sm = 80 })  -- expect: 33	3
