@@ -12,6 +12,7 @@ typedef struct Words {
   char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
   char line[160], other_line[160];
   bool writes, other_writes, is_cooperative, has_flags;
+  bool is_of_halves; /* one line stores to elements that share a byte */
 } Words;
 
 void ct_check_thread_of(const CtSimtProgram *p, int32_t i, int64_t t[3]) {
@@ -81,6 +82,18 @@ static void find_writers(const CtFound *f, Words *w) {
   }
 }
 
+static bool is_same_script_line(const CtSimtProgram *p, const CtFound *f) {
+  CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
+  return here.chunk == other.chunk && here.line == other.line;
+}
+
+/* Such a store reads the byte and writes it back, so that nothing can be put between the two. */
+static bool is_of_halves(const CtSimtProgram *p, const CtFound *f) {
+  const CtSimtBuf *buf = &p->bufs[f->buf];
+  return ct_dtype_is_packed(buf->of) && !ct_dtype_is_packed(buf->dtype) &&
+         is_same_script_line(p, f);
+}
+
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
   const CtSimtJob *other = other_job(job, f);
@@ -100,12 +113,8 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
              p->chunks[here.chunk]);
   }
   find_writers(f, &w);
+  w.is_of_halves = is_of_halves(p, f);
   return w;
-}
-
-static bool is_same_script_line(const CtSimtProgram *p, const CtFound *f) {
-  CtLoc here = loc_of(p, f->in), other = loc_of(p, f->other);
-  return here.chunk == other.chunk && here.line == other.line;
 }
 
 /* " by wgmma" and the like, if an agent accesses and not the thread itself. */
@@ -247,6 +256,10 @@ static const char *clock_order(const CtFound *f, const Words *w) {
              : "; arrive at a barrier after %m, and wait for it before %l";
 }
 
+static const char halves_order[] =
+    ": a store to an element of 4 bits reads its byte and writes it back, and the byte has two "
+    "elements; let one thread store both, as by copy from a fragment of 2 elements";
+
 /* Two accesses of one block. */
 static const char *block_order(const CtFound *f, const Words *w, bool same_line) {
   bool in_warp = (f->how & CT_RACE_IN_WARP) != 0, is_shared = f->kind == CT_CHECK_RACE_SHARED;
@@ -276,6 +289,9 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
   if ((f->how & CT_RACE_WIDTHS) != 0) {
     return ": atomic operations of different widths are not atomic to each other; use one type for "
            "both, or put a barrier between them";
+  }
+  if (w->is_of_halves) {
+    return halves_order;
   }
   bool in_block = (f->how & CT_RACE_BLOCKS) == 0;
   if (!is_shared && is_of_proxies(f, w) && !(in_block && f->other_agent != CT_AGENT_NONE)) {
@@ -334,6 +350,11 @@ static void put_race(const Out *o) {
     return;
   }
   bool same_line = is_same_script_line(o->p, f);
+  if ((f->how & CT_RACE_HOW) == CT_RACE_AT_ONCE && o->w->is_of_halves) {
+    put(o, "race: %o and %t write to %w at once");
+    put(o, halves_order);
+    return;
+  }
   if ((f->how & CT_RACE_HOW) == CT_RACE_AT_ONCE) {
     put(o, f->agent == CT_AGENT_BAR
                ? "race: %o and %t both issue the copy to %w; let one thread do it, as in if "
