@@ -34,7 +34,7 @@ local function launches_of(programs, options)
     unknown = unknown or not registers and more or nil
     out[i] = { kernel = program.name, launches = program.launches, grid = program.grid,
                block = program.block, registers = registers, shared_bytes = program.shared_bytes,
-               stack_bytes = registers and more,
+               local_bytes = registers and more,
                source = program.source, why = program.why }
   end
   return out, unknown

@@ -40,7 +40,7 @@ local figures <const> = {
   { name = "registers", of = function(k) return k.registers end,
     says = function(n) return plural(n, "register") .. " a thread" end,
     remedy = "keep fewer values in fragments at once" },
-  { name = "spills", of = function(k) return k.stack_bytes end,
+  { name = "spills", of = function(k) return k.local_bytes end,
     says = function(n) return plural(n, "byte") .. " of local memory a thread" end,
     remedy = "keep fewer values at once, and index local arrays by constants" },
   { name = "shared_bytes", of = function(k) return k.shared_bytes end,

@@ -352,12 +352,12 @@ local function kernel_of(program, sm, device, waves)
               shared_bytes = program.shared_bytes, tensors = program.tensors,
               locals = program.locals }
   k.totals = totals_of(program, lines)
-  k.registers, k.stack_bytes, k.registers_unknown = registers_of(program, sm)
+  k.registers, k.local_bytes, k.registers_unknown = registers_of(program, sm)
   local threads = k.block[1] * k.block[2] * k.block[3]
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   settle_costs(k, device)
   k.l2 = l2_of(program, k, device, waves)
-  local predicted, why = predict.launch(counts_of(program, k.registers, k.stack_bytes), device)
+  local predicted, why = predict.launch(counts_of(program, k.registers, k.local_bytes), device)
   k.predicted = predicted or { why = why }
   return k
 end

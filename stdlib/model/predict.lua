@@ -58,7 +58,7 @@ local function l2_bytes(w)
 end
 
 -- Each spilled byte is written and read in each turn of the innermost loop.
-local function spill_bytes(w) return 2 * w.stack_bytes * WARP * w.hot end
+local function spill_bytes(w) return 2 * w.local_bytes * WARP * w.hot end
 
 -- Cycles that the units of one multiprocessor need for the work of one block.
 local function units_of(w, d)
@@ -199,7 +199,7 @@ local function predicted(launch, device, options)
     if not registers then return nil, ("predict: %s: %s"):format(launch.name, stack) end
   end
   local work = work_of(launch, device.sm, compiles)
-  work.registers, work.stack_bytes = registers, stack or 0
+  work.registers, work.local_bytes = registers, stack or 0
   local out, why = M.launch(work, device)
   if not out then return nil, ("predict: %s: %s"):format(launch.name, why) end
   out.launches, out.work = launch.launches, work

@@ -134,14 +134,14 @@ local function scale_counts(w, by)
   end
 end
 
---- One launch of a program of session:finish(): counts of the whole grid. registers, stack_bytes:
+--- One launch of a program of session:finish(): counts of the whole grid. registers, local_bytes:
 --- of a thread, nil where they are not known.
-function M.of(program, registers, stack_bytes)
+function M.of(program, registers, local_bytes)
   local grid, block = program.grid, program.block
   local blocks = grid[1] * grid[2] * grid[3]
   local w = { kernel = program.name, grid = grid, block = block, blocks = blocks,
               threads = block[1] * block[2] * block[3], shared_bytes = program.shared_bytes,
-              registers = registers, stack_bytes = stack_bytes or 0, mma = {}, wgmma = {},
+              registers = registers, local_bytes = local_bytes or 0, mma = {}, wgmma = {},
               tensors = {} }
   for _, row in ipairs(program.rows) do
     if row.n > 0 then add_row(w, row) end

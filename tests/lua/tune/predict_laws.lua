@@ -29,7 +29,7 @@ local function launch_of(each, fixed, n)
 end
 
 local function fixed_part()
-  return { threads = 32 * math.random(1, 32), shared_bytes = some(64000), stack_bytes = 0,
+  return { threads = 32 * math.random(1, 32), shared_bytes = some(64000), local_bytes = 0,
            registers = math.random(16, 64), chain_loads = some(20), chain_shared = some(2000),
            once = some(100000), step_bytes = some(20000), imbalance = 1 + math.random() }
 end
@@ -67,7 +67,7 @@ for _ = 1, 300 do
   law("more " .. name, predict.launch(changed(w, { [name] = 2 * w[name] + 1000 }), device).ms >= ms)
   local fewer = launch_of(each, changed(fixed, { once = fixed.once // 2 }), n)
   law("fewer bytes", predict.launch(fewer, device).ms <= ms)
-  law("spills", predict.launch(changed(w, { stack_bytes = 64 }), device).ms >= ms)
+  law("spills", predict.launch(changed(w, { local_bytes = 64 }), device).ms >= ms)
   law("waits", predict.launch(changed(w, { chain_loads = w.chain_loads + 1 }), device).ms >= ms)
   law("twice as fast", math.abs(ms / predict.launch(w, twice_as_fast(device)).ms - 2) < 1e-9)
   law("more memory", predict.launch(w, changed(device, { gbs = 2 * device.gbs })).ms <= ms)

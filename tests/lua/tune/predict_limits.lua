@@ -7,7 +7,7 @@ local d = devices.rates(device)
 local counts <const> = { "hot", "fma", "fma_f64", "flop", "special", "int", "mmas", "box_loads",
   "box_stores", "load_bytes", "store_bytes", "load_requests", "store_requests", "async_bytes",
   "load_lines", "store_lines", "wavefronts", "shared_requests", "instructions", "shuffles",
-  "barriers", "chain_loads", "chain_shared", "step_bytes", "stack_bytes", "shared_bytes" }
+  "barriers", "chain_loads", "chain_shared", "step_bytes", "local_bytes", "shared_bytes" }
 
 -- A launch of blocks of one warp that does nothing but what `changes` says.
 local function launch(blocks, changes)
@@ -54,7 +54,7 @@ print(all_ask(from_l2).limit, all_ask { box_stores = GB }.limit) -- expect: l2	l
 print(is_near(ms(all_ask(from_l2)), GB / (d.l2_bytes * d.sms * d.ghz * 1e6))) -- expect: true
 -- No more than the tensors of the blocks have; spills come on top.
 print(is_near(ms(all_ask { load_bytes = 9 * GB, tensors = tensor(0, GB) }), ms(all_ask(from_l2)))) -- expect: true
-print(is_near(ms(all_ask { stack_bytes = 100, hot = GB / 6400 }), ms(all_ask(from_l2)))) -- expect: true
+print(is_near(ms(all_ask { local_bytes = 100, hot = GB / 6400 }), ms(all_ask(from_l2)))) -- expect: true
 
 -- Blocks that do nothing, and one that waits for memory again and again.
 print(is_near(ms(launch(1 << 26, {})) * d.ghz * 1e6 * d.block_rate, 1 << 26)) -- expect: true
