@@ -32,21 +32,43 @@ static void keep_number(CuttleState *s, const char *base, int number) {
   s->emit.last_number = number;
 }
 
+/* Writes down a name of the file; false: it is taken. */
+static bool take_name(StateEmit *e, const char *name) {
+  size_t len = strlen(name) + 1;
+  uint64_t hash = 0;
+  for (const char *s = name; *s != '\0'; s++) {
+    hash = ct_hash_table_mix(hash, (uint8_t)*s);
+  }
+  CtHashSlot *at = ct_hash_table_first(&e->by_name, (uint32_t)hash);
+  while (at->number != 0) {
+    if (memcmp(e->names.s + at->number - 1, name, len) == 0) {
+      return false;
+    }
+    at = ct_hash_table_next(&e->by_name, at);
+  }
+  ct_hash_table_put(&e->by_name, at, (uint32_t)hash, (uint32_t)e->names.len + 1);
+  ct_text_puts(&e->names, name);
+  ct_text_putc(&e->names, '\0');
+  return true;
+}
+
 /* The kernel's name in the file that `cuttle emit` writes: the next specialisation of `softmax` is
    softmax_2, so that a compiler takes the file. */
-static void choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME_MAX]) {
-  char base[CT_EMIT_NAME_MAX], key[CT_EMIT_NAME_MAX + 2];
+static CtStatus choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME_MAX],
+                            CtErr *err) {
+  char base[CT_EMIT_NAME_MAX];
   ct_emit_kernel_name(&spec->ir, base);
   for (int i = first_number(s, base);; i++) {
     snprintf(name, CT_EMIT_NAME_MAX, "%s", base);
     if (i > 1) {
       snprintf(name, CT_EMIT_NAME_MAX, "%.*s_%d", CT_EMIT_NAME_MAX - 12, base, i);
     }
-    snprintf(key, sizeof key, " %s\n", name);
-    if (strstr(ct_text_str(&s->emit.names), key) == NULL) {
-      ct_text_puts(&s->emit.names, key);
+    if (!ct_hash_table_reserve(&s->emit.by_name, s->alloc)) {
+      return ct_fail_nomem(err);
+    }
+    if (take_name(&s->emit, name)) {
       keep_number(s, base, i);
-      return;
+      return ct_text_status(&s->emit.names, err);
     }
   }
 }
@@ -75,8 +97,8 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   ct_text_init(&text, k->state->alloc);
   ct_text_init(&whole, k->state->alloc);
   char name[CT_EMIT_NAME_MAX];
-  choose_name(k->state, spec, name);
-  CtStatus status = write_source(k, spec, name, &text, &whole, &err);
+  CtStatus status = choose_name(k->state, spec, name, &err);
+  status = status == CT_OK ? write_source(k, spec, name, &text, &whole, &err) : status;
   if (status != CT_OK) {
     spec_free(k->state, spec);
     ct_text_clear(&text);

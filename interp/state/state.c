@@ -293,6 +293,7 @@ static void free_state(CuttleState *s) {
   }
   ct_text_clear(&s->emit.functions);
   ct_text_clear(&s->emit.names);
+  ct_hash_table_clear(&s->emit.by_name, s->alloc);
   ct_text_clear(&s->emit.last_base);
   ct_blank_settle_all(&s->memory.blanks);
   while (s->memory.storages.first != NULL) { /* a host may keep its tensors for longer */

@@ -12,6 +12,7 @@
 #include "runtime/device/device.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/storage.h"
+#include "runtime/base/hash_table.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/ask.h"
 #include "runtime/simt/simt.h"
@@ -59,7 +60,8 @@ typedef struct StateEmit {
   int last_number;         /* of the name chosen last */
   int sm;                  /* the compute capability to write for, 90, */
   char arch[16];           /* and NVRTC's name of it, "sm_90a" */
-  CtText functions, names; /* that it has so far; of kernels each name after a blank */
+  CtText functions, names; /* that it has so far; of kernels each name with its 0 */
+  CtHashTable by_name;     /* where each begins in `names`, counted from 1 */
   CtText last_base;        /* of the name chosen last */
   StateImages ptx, cubin;
 } StateEmit;
