@@ -1,6 +1,7 @@
 /* capture.c: the bytes of a launch: a header, a record by rows (ir_file_rows.h), the IR, the data. */
 #include "capture.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "capture_slots.h"
@@ -56,12 +57,22 @@ static const CtField launch_rows[] = {CT_ROW(CtCapture, kernel, TEXT, NONE),
                                       CT_ARRAY(CtCapture, texts, n_texts, shape_text)};
 static const CtShape shape_launch = CT_SHAPE(launch, CtCapture, launch_rows);
 
-static uint64_t fingerprint(void) {
+static uint64_t make_fingerprint(void) {
   static const CtShape *const shapes[] = {&shape_tensor, &shape_arg, &shape_span, &shape_text,
                                           &shape_launch};
   uint64_t h = CT_CAPTURE_VERSION;
   for (size_t i = 0; i < CT_ARRAY_LEN(shapes); i++) {
     h = ct_rows_fingerprint(h, shapes[i]);
+  }
+  return h;
+}
+
+static uint64_t fingerprint(void) {
+  static _Atomic uint64_t known; /* the same for all threads */
+  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
+  if (h == 0) {
+    h = make_fingerprint();
+    atomic_store_explicit(&known, h, memory_order_relaxed);
   }
   return h;
 }

@@ -2,6 +2,7 @@
    a row here, or a place in the list of what is left out; then the fingerprint differs by itself. */
 #include "ir_file_rows.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* A struct that has changed needs a row for its new field, and this number; where pointers have 64 bits. */
@@ -374,7 +375,7 @@ uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape) {
   return h;
 }
 
-uint64_t ct_ir_file_fingerprint(void) {
+static uint64_t make_fingerprint(void) {
   uint64_t h = 0xcbf29ce484222325u, limits[CT_LIMIT_COUNT];
   CtIr none = {.n_insts = 0};
   ct_ir_file_limits(&none, limits);
@@ -389,6 +390,16 @@ uint64_t ct_ir_file_fingerprint(void) {
   }
   for (int i = 0; ct_shapes[i] != NULL; i++) {
     h = ct_rows_fingerprint(h, ct_shapes[i]);
+  }
+  return h;
+}
+
+uint64_t ct_ir_file_fingerprint(void) {
+  static _Atomic uint64_t known; /* the same for all threads: it is one of the library */
+  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
+  if (h == 0) {
+    h = make_fingerprint();
+    atomic_store_explicit(&known, h, memory_order_relaxed);
   }
   return h;
 }
