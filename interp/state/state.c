@@ -328,6 +328,10 @@ static int open_state(lua_State *L) {
   return 0;
 }
 
+/* What scripts may use, in percent of what the last collection left, before the next one begins. To trace makes much
+   garbage beside little that stays: with Lua's 200 a tenth more of the time goes to collections. */
+enum { GC_PAUSE = 400 };
+
 CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)) {
   cuttle_Options o;
   take_options(&o, options);
@@ -341,6 +345,7 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
     free_state(s);
     return NULL;
   }
+  lua_gc(s->L, LUA_GCINC, GC_PAUSE, 0, 0);
   Opening opening = {s, open};
   lua_pushcfunction(s->L, open_state);
   lua_pushlightuserdata(s->L, &opening);

@@ -13,6 +13,7 @@ local function read(path)
 end
 
 local function write(path, text)
+  os.remove(path) -- else some file systems write it to the disk at once
   local f <close> = assert(io.open(path, "wb"))
   f:write(text)
 end
