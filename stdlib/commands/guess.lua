@@ -176,6 +176,21 @@ end
 
 -- A pattern of Lua's message, and a function of the chunk's text, the pattern's capture and the
 -- line; nil: another row may know.
+-- x[1][2]
+local function of_brackets(_, _, line)
+  return line:find "%]%s*%[" and "; coordinates are one table: write t[{i, j}]" or nil
+end
+
+-- x(1, 2)[3], where x is a tensor or, as in size(x)[0], a function of the language.
+local function of_call(line)
+  local x, crd = line:match "([%a_][%w_.]*)%s*%(([^()]*)%)%s*%["
+  if not x then return nil end
+  if crd:find "%f[%w_]_%f[^%w_]" then return "" end
+  local is_function = type(language[x]) == "function"
+  if is_function then return ("; %s(%s) is a number"):format(x, crd) end
+  return ("; %s(%s) is the element itself: write %s[{%s}]"):format(x, crd, x, crd)
+end
+
 local rows = {
   { "index a nil value %(global '([^']+)'%)", of_space },
   { "get length of a nil value", function(_, _, line)
@@ -235,13 +250,9 @@ local rows = {
   { "is nil, perhaps a misspelt name;", of_operand },
   { "is missing or nil;", of_operand },
   { "^t%[nil%]: the coordinate has no value", of_operand },
+  { "attempt to index a [nr][a-z-]+ value %(field 'integer index'%)", of_brackets },
   { "attempt to index a [nr][a-z-]+ value", function(_, _, line)
-    local x, crd = line:match "([%a_][%w_.]*)%s*%(([^()]*)%)%s*%["
-    if x then
-      if crd:find "%f[%w_]_%f[^%w_]" then return "" end
-      return ("; %s(%s) is the element itself: write %s[{%s}]"):format(x, crd, x, crd)
-    end
-    return line:find("%]%s*%[") and "; coordinates are one table: write t[{i, j}]" or nil
+    return of_call(line) or of_brackets(_, _, line)
   end },
 }
 

@@ -36,6 +36,8 @@ prompt "cuda.grid(1)"    -- expect: attempt to index a function value (global 'c
 prompt "np.array(t)"     -- expect: attempt to index a nil value (global 'np'); write from_table(f32, t)
 prompt "size<0>(A)"      -- expect: attempt to compare function with number; Lua has no templates: write size(A, 0)
 prompt "Int<4>{}"        -- expect: attempt to compare nil with number; Lua has no templates, and numbers are static: write 4
+prompt "print(zeros(f32, {4, 8})[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
+prompt "t = zeros(f32, {4, 4}) print(size(t)[0])" -- expect: attempt to index a number value; size(t) is a number
 prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
 
 prompt "zeros(f32, 4):max()" -- expect: (method 'max'); write reduce(x, "max")
