@@ -1,8 +1,9 @@
 -- annotations.lua: reads stdlib/meta/*.lua, the annotations that editors read, as a list of entries
 -- for help and for the reference.
 --
--- A file is a topic; its first comment is `-- Topic: word: what it is about`. An entry is a block
--- of `---` lines and the declaration below it:
+-- A file is a topic; its first comment is `-- Topic: word: what it is about`. A file that begins
+-- with `---@meta cuttle.NAME` is of a module that scripts require. An entry is a block of `---`
+-- lines and the declaration below it:
 --   plain lines          what it does; the first line is the summary, a sentence
 --   lines of 4 blanks    a session: `> input` and what the prompt answers
 --   CuTe: ... MoYe: ...  what others call it;  See: names that belong to it
@@ -16,7 +17,8 @@ local M = {}
 -- The topics in the order of help().
 local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "judge", "tensor",
   "kernel", "inline", "work", "products", "operators", "threads", "barriers", "tma", "clusters",
-  "math", "bits", "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl" }
+  "math", "bits", "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl",
+  "rows", "selections", "optimizers" }
 
 -- {====== Lines of an entry ======
 
@@ -98,7 +100,8 @@ local function read_topic(file)
   local text = require("cuttle.meta." .. file)
   local word, title = text:match("%-%- Topic: (%w+): ([^\n]*)")
   local path = ("stdlib/meta/%s.lua"):format(file)
-  local topic = { file = path, word = word, title = title, entries = {} }
+  local topic = { file = path, word = word, title = title, entries = {},
+                  module = text:match "^%-%-%-@meta cuttle%.([%w_]+)" }
   local entry = new_entry(topic)
   local aliases = {}
   for line in text:gmatch("([^\n]*)\n") do

@@ -144,16 +144,18 @@ function Page:row(word, names)
 end
 
 local function print_topics()
-  local page, types = new_page(), {}
+  local page, types, of_modules = new_page(), {}, {}
   for _, topic in ipairs((annotations.load())) do
     local names = {}
-    for _, entry in ipairs(topic.entries) do
+    for _, entry in ipairs(topic.module and {} or topic.entries) do
       local is_type = language[entry.name] == nil and entry.name:find("^%u")
       if entry.class == nil then table.insert(is_type and types or names, entry.name) end
     end
-    page:row(topic.word, names)
+    of_modules[#of_modules + 1] = topic.module
+    if not topic.module then page:row(topic.word, names) end
   end
   page:row("types", types)
+  page:row("modules", of_modules)
   page:add("")
   page:paragraph("", 'help(size) explains a name, help"algebra" lists a topic, help(x) tells ' ..
     'what a layout, tensor or kernel x can do; apropos"stride" finds names by what they are about.')
@@ -213,6 +215,7 @@ end
 -- The entry of a name as a user writes it: threadIdx.x, size, Layout.named, layout:named, L.named.
 local function find(name)
   local _, by_name = annotations.load()
+  name = name:gsub("^cuttle%.", "")
   local class, method = name:match("^(%w+)[.:]([%w_]+)$")
   if by_name[name] or not class then
     return by_name[name]
@@ -301,17 +304,38 @@ end
 
 -- {====== Modules that a program has required ======
 
--- False if no loaded module has the name, or is called so.
+-- "rows.softmax_backward" is explained with rows.softmax.
+local function find_shorter(name)
+  while name and not find(name) do name = name:match "^(.+)_[^_.]*$" end
+  return name and name:find(".", 1, true) and find(name)
+end
+
+-- A name of a module: its entry; else a line, and the entry that the name begins with.
+local function print_line_or_entry(line, name)
+  local entry, shorter = find(name), find_shorter(name)
+  if entry then return print_entry(entry) end
+  print(line)
+  if shorter then
+    print()
+    print_entry(shorter)
+  end
+end
+
+-- False if no module has the name, or is called so.
 local function print_of_modules(name)
   local line, names = modules.line_of_name(name), modules.names_of(name)
   if line then
-    print(line)
+    print_line_or_entry(line, (name:gsub("^cuttle%.", "")))
   elseif names then
     local page = new_page()
     page:flow(name .. "  ", names, "  ")
     page:print()
+  elseif find_shorter(name) then
+    print_entry(find_shorter(name))
+  else
+    return false
   end
-  return (line or names) ~= nil
+  return true
 end
 
 -- {====== help of a name ======
@@ -380,8 +404,9 @@ local function help_value(value)
     return
   end
   local lua_name = lua_name_of(value)
-  local line = lua_name == nil and modules.line_of_value(value)
-  if line then return print(line) end
+  local line, in_module = nil, nil
+  if lua_name == nil then line, in_module = modules.line_of_value(value) end
+  if line then return print_line_or_entry(line, in_module) end
   if lua_name == nil then
     fail("a %s is not a name of the language; help() lists them", type(value))
   end

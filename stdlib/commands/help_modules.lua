@@ -43,7 +43,8 @@ function M.line_of_name(asked)
   return value and entry_of(module, name, value) or nil
 end
 
---- The same of a value that a loaded module has; the module with the shortest name says it.
+--- The same of a value that a loaded module has, and its name, as "rows.softmax"; the module with
+--- the shortest name says it.
 function M.line_of_value(value)
   local best
   each_module(function(module, values)
@@ -53,7 +54,8 @@ function M.line_of_value(value)
       end
     end
   end)
-  return best and entry_of(best.module, best.name, value) or nil
+  if not best then return nil end
+  return entry_of(best.module, best.name, value), best.module .. "." .. best.name
 end
 
 --- The names of a loaded module in order, nil: there is none of that name.

@@ -111,8 +111,12 @@ print(trouble(apropos), trouble(apropos, 3))
 -- Modules that the program has required: by name and by value, and a list of what they have.
 local rows = require "cuttle.rows"
 print(first_line(help, "rows.softmax"), first_line(help, rows.softmax))
--- expect: rows.softmax = row_kernel softmax(x)	rows.softmax = row_kernel softmax(x)
+-- expect: rows.softmax(x) rows	rows.softmax(x) rows
 print(first_line(help, "cuttle.rows.group_norm"))
--- expect: rows.group_norm(x, groups, weight, bias, epsilon, options)
-print(has("layer_norm_backward", help, "rows"), (pcall(help, "rows.nothing")))
+-- expect: rows.group_norm(x, groups, weight, bias, epsilon[, options]) rows
+print(first_line(help, "rows.softmax_backward"), has("exp(x) / sum", help, rows.softmax_backward))
+-- expect: rows.softmax_backward = row_kernel softmax_backward(dy, y)	true
+print(has("rows.layer_norm ", help, "rows"), (pcall(help, "rows.nothing")))
 -- expect: true	false
+print(first_line(help, "selections.argsort"), (pcall(help, "selections.nothing")))
+-- expect: selections.argsort(keys[, options]) selections	false

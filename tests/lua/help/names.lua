@@ -21,6 +21,21 @@ for name in pairs(ct) do
   end
 end
 
+-- {====== Each name of a module has one, or one that it begins with ======
+
+local function is_explained(module, name)
+  while name and not by_name[module .. "." .. name] do name = name:match "^(.+)_[^_]*$" end
+  return name ~= nil
+end
+
+for _, topic in ipairs(topics) do
+  for name in pairs(topic.module and require("cuttle." .. topic.module) or {}) do
+    if not is_explained(topic.module, name) then
+      wrong("%s.%s is not explained in %s", topic.module, name, topic.file)
+    end
+  end
+end
+
 -- {====== Each method and field of an object has one ======
 
 local some_kernel = kernel("nothing", function() end)
@@ -89,6 +104,8 @@ local is_type = {
 for class in pairs(samples) do is_type[class] = true end
 
 local function exists(entry)
+  local module = entry.topic.module
+  if module then return require("cuttle." .. module)[entry.name:match "%.(.*)"] ~= nil end
   local object, field = entry.name:match("^(%l%w*)%.(.*)$")
   if object then return ct[object][field] ~= nil end
   return ct[entry.name] ~= nil or entry.alias or entry.class or is_type[entry.name] or
