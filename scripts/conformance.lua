@@ -166,6 +166,20 @@ function facts.mma_atom(row)
            bits_c = a.bits.c, bits_d = a.bits.d }
 end
 
+-- CuTe's layouts of scales count elements of K, which share a scale; ours count the scales.
+local function by_elements(a, letter)
+  local l = a["layout_" .. letter]
+  return ct.concat(ct.get_mode(l, 0), ct.layout(a.shape[3], ct.stride(l, 1)))
+end
+
+function facts.mma_scales(row)
+  local a = atom_of(row)
+  local n = ct.size(a.layout_sfa, 1)
+  return { sf_vec_size = a.sf_vec_size, layout_sfa = by_elements(a, "sfa"),
+           layout_sfb = by_elements(a, "sfb"), bytes_sfa = n * a.bits.sfa // 8,
+           bytes_sfb = n * a.bits.sfb // 8 }
+end
+
 function facts.mma_element(row)
   local a = atom_of(row)
   local index, rows = a["layout_" .. row.operand](row.thr, row.val),
