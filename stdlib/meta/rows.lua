@@ -231,6 +231,21 @@ function rows.rms_norm_rotary_pairs(x, weight, epsilon, cos, sin, position) end
 ---@return Tensor # the scale of each row
 function rows.quantize(x) end
 
+--- Divides by scales, to f4e2m1, as NVFP4: a scale for each 16 columns.
+--- x is about the element, times its scale, times `global`. Two elements share a byte.
+--- See: rows.nvfp4_global.
+---@param x Tensor
+---@param global number|Tensor the scale of the whole tensor: a number, or a tensor (1,1)
+---@return Tensor
+---@return Tensor # the scales, f8ue4m3
+function rows.quantize_nvfp4(x, global) end
+
+--- The scale of a whole tensor that quantize_nvfp4 takes.
+--- It makes the largest scale of a block 448, the largest number of f8ue4m3.
+---@param x Tensor
+---@return Tensor # f32 (1,1)
+function rows.nvfp4_global(x) end
+
 --- The column of each row's largest element, and that element.
 ---@param x Tensor
 ---@return Tensor # the column, i32

@@ -49,6 +49,23 @@ function M.mx(dtype)
   end
 end
 
+local NV_BLOCK <const> = 16
+local NV_LARGEST <const> = 6.0 -- of f4e2m1
+
+--- The largest |v| of a tensor that nvfp4 holds with `global` = 1.
+M.nvfp4_largest = NV_LARGEST * largest[f8e4m3]
+
+--- NVFP4: v / (scale global) in f4e2m1, and the scale of each block of 16 columns, f8ue4m3: the
+--- block's largest element becomes 6. `global`, one number for the whole tensor, is its largest |v|
+--- by nvfp4_largest, so that no scale is too large. A block whose scale is rounded to 0 becomes 0.
+function M.nvfp4(row, v, global)
+  local most = row:group_max(abs(cast(v, f32)), NV_BLOCK)
+  local scale = cast(most * (1.0 / (NV_LARGEST * global)), f8ue4m3)
+  local by = cast(scale, f32) * global
+  local scaled = where(by == 0.0, 0.0, cast(v, f32) * (1.0 / by))
+  return scaled, row:group_once(scale, NV_BLOCK)
+end
+
 --- The named formats: {suffix of the operators' names, function, types of both results}.
 M.named = {
   { "fp8_blocks", M.blocks(f8e4m3, 128), { f8e4m3, f32 } },
@@ -56,6 +73,7 @@ M.named = {
   { "int8_blocks", M.blocks(i8, 128), { i8, f32 } },
   { "mxfp8", M.mx(f8e4m3), { f8e4m3, f8ue8m0 } },
   { "mxfp8_e5m2", M.mx(f8e5m2), { f8e5m2, f8ue8m0 } },
+  { "mxfp4", M.mx(f4e2m1), { f4e2m1, f8ue8m0 } },
 }
 
 return M

@@ -174,6 +174,26 @@ end
 
 for _, format in ipairs(formats.named) do quantized(table.unpack(format)) end
 
+--- quantize_nvfp4(x, global) -> x / (scale global) in f4e2m1, and a scale, f8ue4m3, for each block
+--- of 16 columns; `global` is a number, or a tensor (1,1)
+M.quantize_nvfp4 = row_kernel("quantize_nvfp4", function(row, x, global)
+  return formats.nvfp4(row, x, global)
+end, { types = { f4e2m1, f8ue4m3 } })
+
+local largest_of = row_kernel("largest", function(row, x)
+  return row:once(row:max(abs(cast(x, f32))))
+end, { types = { f32 } })
+local global_of = row_kernel("nvfp4_global", function(row, most)
+  local all = row:max(most)
+  return row:once(where(all > 0.0, all * (1.0 / formats.nvfp4_largest), 1.0))
+end, { types = { f32 } })
+
+--- nvfp4_global(x) -> the scale of the whole tensor that quantize_nvfp4 takes, f32 (1,1)
+function M.nvfp4_global(x)
+  local most = largest_of(x)
+  return global_of(view(most, layout({ 1, size(most) }, { 0, 1 })))
+end
+
 -- {====== Choices ======
 
 --- argmax(x) -> the column of each row's largest element, i32, and that element
