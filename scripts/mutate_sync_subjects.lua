@@ -5,7 +5,8 @@ local M = {}
 -- {====== Examples: arguments that make one small ======
 
 M.arguments = {
-  ["add_norm_quantize"] = "8 512", ["attention_dot"] = "100", ["chunk_scan"] = "256",
+  ["add_norm_quantize"] = "8 512", ["block_scaled"] = "64 64 256",
+  ["attention_dot"] = "100", ["chunk_scan"] = "256",
   ["gett"] = "64", ["hopper_gemm"] = "256 256 320", ["hopper_steps"] = "256 320",
   ["moye_async"] = "128 128 64", ["moye_matmul"] = "128 128 24", ["moye_pipeline"] = "128 128 64",
   ["moye_tensor_core"] = "128 128 64", ["moye_tiled_matmul"] = "128 128 64",

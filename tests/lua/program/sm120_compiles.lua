@@ -35,8 +35,8 @@ k { grid = 1, block = 32 } (zeros(f32, 32))
 ]]
 file:close()
 
-local function emit(options)
-  local pipe = assert(io.popen(("'%s' emit %s %s 2>&1"):format(cuttle, options, script)))
+local function emit(options, program)
+  local pipe = assert(io.popen(("'%s' emit %s %s 2>&1"):format(cuttle, options, program or script)))
   local text = pipe:read "a"
   return pipe:close(), text
 end
@@ -60,6 +60,13 @@ for _, target in ipairs { "90a", "100a" } do
   local is_done, said = emit("--sm=" .. target)
   tap.ok(not is_done and said:find("SM120_16x8x32_TN<f8e4m3,f8e4m3,f32> needs sm_120a; the target "
     .. "is sm_" .. target:match "%d+", 1, true) or false, "sm_" .. target .. " refuses", said)
+end
+-- The example of the three formats.
+for _, target in ipairs { "120a", "121a" } do
+  local is_done, said = emit(("--sm=%s --compile"):format(target),
+    "examples/block_scaled.lua 64 64 128")
+  local _, n = said:gsub("mma%.sync[^\n]*block_scale", "")
+  tap.ok(is_done and n == 3, "examples/block_scaled.lua compiles for sm_" .. target, said:sub(-500))
 end
 os.remove(script)
 os.remove(cubin)
