@@ -66,13 +66,7 @@ local function operands(dtype, d, dv, b, h)
   return table.unpack(kept[key])
 end
 
-local function with(options, changes)
-  local new = {}
-  for _, list in ipairs { options, changes } do
-    for name, x in pairs(list) do new[name] = x end
-  end
-  return new
-end
+local with = dofile("tests/support/gradients.lua").with
 
 local function thirds() return { S // 3, S // 3, S - 2 * (S // 3) } end
 

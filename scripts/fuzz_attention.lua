@@ -93,13 +93,7 @@ local function own_options(options, changes)
   return own
 end
 
-local function with(options, changes)
-  local new = {}
-  for _, list in ipairs { options, changes } do
-    for name, x in pairs(list) do new[name] = x end
-  end
-  return new
-end
+local with = dofile("tests/support/gradients.lua").with
 
 local function dot(a, b)
   local sum, y = 0, flat(b)
