@@ -11,6 +11,7 @@ local configs = require "cuttle.matmul_configs"
 local json = require "cuttle.json"
 local operator = require "cuttle.matmul"
 local script_command = require "cuttle.script_command"
+local values = require "cuttle.option_values"
 local M = {}
 
 local BATCHES <const>, BATCH_MS <const> = 9, 20
@@ -232,7 +233,7 @@ local option_readers <const> = {
   config = function(o, value) o.config = value end,
   split = function(o, value) o.split = math.tointeger(tonumber(value)) end,
   cold = function(o, value) o.cold = value ~= "no" end,
-  json = function(o, value) o.json = value ~= "" and value or true end,
+  json = values.json,
   help = function(o) o.help = true end,
 }
 

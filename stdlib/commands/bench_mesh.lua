@@ -8,6 +8,7 @@
 local internal = ...
 local json = require "cuttle.json"
 local script_command = require "cuttle.script_command"
+local values = require "cuttle.option_values"
 local M = {}
 
 local BATCHES <const>, BATCH_MS <const>, MAX_REPS <const> = 7, 10, 200
@@ -101,7 +102,7 @@ local option_readers <const> = {
     o.ranks = math.tointeger(tonumber(value))
       or fail("--ranks=%s; expected a number of devices", value)
   end,
-  json = function(o, value) o.json = value ~= "" and value or true end,
+  json = values.json,
   help = function(o) o.help = true end,
 }
 

@@ -13,6 +13,7 @@ local matmul = require "cuttle.bench_matmul"
 local operator = require "cuttle.matmul"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
+local values = require "cuttle.option_values"
 
 local USAGE <const> = "usage: cuttle bench [options] script.lua [arguments]\n"
   .. "       cuttle bench matmul [options] [word ...]     see cuttle bench matmul --help\n"
@@ -191,7 +192,7 @@ end
 local times = script_command.new {
   name = "bench", usage = USAGE, on_device = true,
   options = {
-    json = function(o, value) o.json, o.is_aside = value ~= "" and value or true, value == "" end,
+    json = values.json_aside,
   },
   run = run, deliver = deliver,
   say_missing = function(_, options) fail("%s launched no kernel", options.script) end,

@@ -8,6 +8,7 @@ local devices = require "cuttle.profile_device"
 local kinds = require "cuttle.findings"
 local read = require "cuttle.options"
 local run_script = require "cuttle.run_script"
+local values = require "cuttle.option_values"
 local schedules = require "cuttle.schedule"
 
 local USAGE <const> = "usage: cuttle check [options] script.lua [arguments]\n"
@@ -82,22 +83,13 @@ end
 
 local DEFAULT_ORDERS <const> = 100
 
-local function number_of(option, value, least)
-  local n = math.tointeger(tonumber(value))
-  if not n or n < least then
-    fail("--%s=%s: expected a whole number from %d on; see cuttle check --help", option, value,
-      least)
-  end
-  return n
-end
-
 local function count_of(option, least, field)
-  return function(options, value) options[field] = number_of(option, value, least) end
+  return function(options, value) options[field] = values.whole(fail, option, value, least) end
 end
 
 local function orders(options, value)
   options.orders = value == "all" and -1 or value == "" and DEFAULT_ORDERS
-    or number_of("schedules", value, 1)
+    or values.whole(fail, "schedules", value, 1)
 end
 
 local function read_schedule(options, path)
@@ -138,7 +130,7 @@ local command <const> = {
   options = {
     nan = setting("nan", true), overflow = setting("overflow", true),
     needless = setting("needless", true), ["no-global"] = setting("global", false),
-    json = function(options, value) options.json = value == "" or value end,
+    json = values.json,
     schedules = orders, schedule = read_schedule,
     preemptions = count_of("preemptions", 0, "preemptions"), random = count_of("random", 1, "seed"),
     ["save-schedule"] = file_of("save-schedule", "save"), timeline = drawing,
@@ -150,8 +142,8 @@ local command <const> = {
     end,
     explain = function(options, value) options.explain = value end,
     on = function(options, value)
-      if value == "" then fail("--on needs a value, as in --on=H100; see cuttle check --help") end
-      options.device = value
+      values.given(fail, "on", value, ", as in --on=H100; see cuttle check --help")
+      options.device = values.device(fail, value)
     end,
   },
 }
@@ -225,9 +217,6 @@ return function(...)
   if options.explain then return explain(options.explain) end
   if not options.script then
     fail("a script was expected; see cuttle check --help")
-  end
-  if options.device and not devices.find(options.device) then
-    fail("--on=%s is not a known device; expected one of %s", options.device, devices.names())
   end
   if options.gates and options.script == "-" then
     fail("--gate runs the script twice, so the script must be a file, not standard input")

@@ -4,11 +4,11 @@
 local internal = ...
 local json = require "cuttle.json"
 local judge = require "cuttle.judge"
-local models = require "cuttle.profile_device"
 local read = require "cuttle.options"
 local report = require "cuttle.judge_report"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
+local values = require "cuttle.option_values"
 
 local USAGE <const> = "usage: cuttle judge [options] candidate.lua --reference=reference.lua\n"
   .. "\n"
@@ -42,30 +42,23 @@ end
 -- {====== Arguments ======
 
 local function number(name, field, least)
-  return function(options, value)
-    local n = math.tointeger(tonumber(value))
-    if not n or n < least then
-      fail("--%s=%s: expected a whole number from %d on", name, value, least)
-    end
-    options[field] = n
-  end
+  return function(options, value) options[field] = values.whole(fail, name, value, least) end
 end
 
-local function text(name, field)
+local function text(name)
   return function(options, value)
-    if value == "" then fail("--%s needs a value; see cuttle judge --help", name) end
-    options[field] = value
+    options[name] = values.given(fail, name, value, "; see cuttle judge --help")
   end
 end
 
 local command <const> = {
   name = "judge", flags = { ["no-compile"] = true, ["no-predict"] = true },
   options = {
-    reference = text("reference", "reference"),
-    json = function(options, value) options.json = value == "" or value end,
+    reference = text "reference", json = values.json,
     seed = number("seed", "seed", 0), cases = number("cases", "cases", 1),
     schedules = number("schedules", "orders", 0), seconds = number("seconds", "seconds", 1),
-    memory = number("memory", "mib", 1), on = text("on", "device"), time = text("time", "time"),
+    memory = number("memory", "mib", 1), time = text "time",
+    on = function(options, value) options.device = values.device(fail, value) end,
     ["no-compile"] = function(options) options.compile = false end,
     ["no-predict"] = function(options) options.predict = false end,
   },
@@ -114,9 +107,6 @@ return function(...)
   if not options.script then fail("a candidate was expected; see cuttle judge --help") end
   if not options.reference then
     fail("a reference was expected, as in --reference=reference.lua; see cuttle judge --help")
-  end
-  if options.device and not models.find(options.device) then
-    fail("--on=%s is not a known device; expected one of %s", options.device, models.names())
   end
   local candidate = text_of(options.script)
   options.time = options.time or device().sm and "cuda" or nil

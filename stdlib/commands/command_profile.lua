@@ -5,6 +5,7 @@ local check = require "cuttle.check"
 local profile = require "cuttle.profile"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
+local values = require "cuttle.option_values"
 
 local USAGE <const> = "usage: cuttle profile [options] script.lua [arguments]\n"
   .. "\n"
@@ -41,9 +42,7 @@ local options_of = {
     if value ~= "" then fail("--sass takes no value, got '%s'", value) end
     o.sass = true
   end,
-  json = function(o, value)
-    o.json, o.is_aside = value ~= "" and value or true, value == ""
-  end,
+  json = values.json_aside,
   gate = function(o, value)
     o.gates = o.gates or {}
     gates().parse(value, fail, o.gates)

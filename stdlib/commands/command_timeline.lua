@@ -5,6 +5,7 @@ local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
 local timeline = require "cuttle.timeline"
 local timeline_page = require "cuttle.timeline_page"
+local values = require "cuttle.option_values"
 
 local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n"
   .. "\n"
@@ -31,14 +32,6 @@ local USAGE <const> = "usage: cuttle timeline [options] script.lua [arguments]\n
 local fail = script_command.failing "timeline"
 
 -- {====== Arguments ======
-
-local function count_of(name, value, least)
-  local n = math.tointeger(tonumber(value))
-  if not n or n < least then
-    fail("--%s=%s; a whole number from %d on was expected", name, value, least)
-  end
-  return n
-end
 
 local function block_of(value)
   local block = {}
@@ -81,13 +74,13 @@ local options_of = {
   measure = function(o) o.device = true end,
   marks = function(o, value) o.marks = lines_of(value) end,
   kernel = function(o, value) o.kernel = value end,
-  launch = function(o, value) o.launch = count_of("launch", value, 1) end,
+  launch = function(o, value) o.launch = values.whole(fail, "launch", value, 1) end,
   block = function(o, value) o.block = block_of(value) end,
   model = function(o, value) o.model = model_of(value) end,
   svg = function(o, value) o.svg = value end,
   html = function(o, value) o.html = value end,
-  from = function(o, value) o.from = count_of("from", value, 0) end,
-  to = function(o, value) o.to = count_of("to", value, 1) end,
+  from = function(o, value) o.from = values.whole(fail, "from", value, 0) end,
+  to = function(o, value) o.to = values.whole(fail, "to", value, 1) end,
 }
 
 local function check(options)

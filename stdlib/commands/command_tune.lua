@@ -2,9 +2,9 @@
 -- function of `tune` that it calls, once for each key; `cuttle tune --list` and `--merge` are for
 -- files of results.
 --|tune script.lua       run it, tune the functions made by `tune`, and keep the results (--list)
-local devices = require "cuttle.profile_device"
 local store = require "cuttle.store"
 local tune = require "cuttle.tune"
+local values = require "cuttle.option_values"
 local internal = ...
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -105,12 +105,7 @@ local tunes = script_command.new {
       if value == "" then fail("--file needs a name, as in --file=gemm.tune") end
       o.file = value
     end,
-    on = function(o, value)
-      if not devices.find(value) then
-        fail("--on is '%s'; one of %s was expected", value, devices.names())
-      end
-      o.device = value
-    end,
+    on = function(o, value) o.device = values.device(fail, value) end,
     all = function(o) o.all = true end,
     list = function() fail("--list comes first, as in cuttle tune --list gemm.tune") end,
     merge = function()

@@ -106,7 +106,7 @@ local function complain(...) print(select(2, pcall(command, ...))) end
 complain("--block=1,x", script) -- expect: timeline: --block=1,x is not the index of a block; write --block=1,0,0
 complain("--block=1,1,1,1", script)
 -- expect: timeline: --block=1,1,1,1 has 4 numbers; a block has up to 3
-complain("--launch", "0", script) -- expect: timeline: --launch=0; a whole number from 1 on was expected
+complain("--launch", "0", script) -- expect: timeline: --launch=0: expected a whole number from 1 on
 complain("--from=10", script) -- expect: timeline: --from and --to apply to the picture; write --svg=FILE or --html=FILE as well
 complain("--model=copy", script) -- expect: timeline: --model=copy; write --model=copy=900,copy_bytes=32
 complain("--marks=x", script)
