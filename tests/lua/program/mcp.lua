@@ -96,6 +96,7 @@ local answers = serve {
   { tool = "judge", script = half, reference = doubled, seed = 1 },
   { tool = "judge", script = half, reference = "x = = 1" },
   { tool = "judge", script = half, reference = "return {}" },
+  { tool = "check", script = "zoros(1)" },
 }
 
 -- {====== A race ======
@@ -126,6 +127,10 @@ for i = 1, 17 do
       text_of(answers[i]))
   end
 end
+
+tap.is(text_of(answers[26]),
+  "script.lua:1: attempt to call a nil value (global 'zoros'); did you mean 'zeros'?",
+  "the answer for a script that fails is its error")
 
 -- {====== Judged candidates ======
 
