@@ -690,6 +690,7 @@ lint-includes: $(LIB_OBJ) $(PROGRAM_OBJ)
 	$(Q)$(LUA) scripts/check_objects.lua $(BUILD)
 	$(Q)$(LUA) scripts/function_sizes.lua
 	$(Q)$(LUA) scripts/check_formats.lua
+	$(Q)$(LUA) scripts/check_bytes.lua
 
 lint-sentences:
 	$(Q)$(LUA) scripts/draw_sentences.lua --long

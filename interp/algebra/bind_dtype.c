@@ -234,7 +234,7 @@ static void push_bytes(lua_State *L, CtDtype t) {
   if (ct_dtype_is_packed(t)) {
     lua_pushnumber(L, ct_dtype_pitch(t) / 8.0);
   } else {
-    lua_pushinteger(L, (lua_Integer)ct_dtype_bytes(t));
+    lua_pushinteger(L, (lua_Integer)ct_value_bytes(t));
   }
 }
 static void push_is_float(lua_State *L, CtDtype t) { lua_pushboolean(L, ct_is_float(t)); }

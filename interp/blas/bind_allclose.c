@@ -63,7 +63,7 @@ static double compare(CtDtype ta, Elem a, CtDtype tb, Elem b, Tolerance tol) {
 static Worst compare_all(CtDtype ta, const Dense *da, CtDtype tb, const Dense *db, Tolerance tol) {
   Worst w = {.at = -1};
   const char *pa = da->p, *pb = db->p;
-  for (int64_t i = 0; i < da->n; i++, pa += ct_dtype_bytes(ta), pb += ct_dtype_bytes(tb)) {
+  for (int64_t i = 0; i < da->n; i++, pa += ct_dense_bytes(ta, 1), pb += ct_dense_bytes(tb, 1)) {
     Elem a = elem_load(ta, pa), b = elem_load(tb, pb);
     double excess = compare(ta, a, tb, b, tol);
     if (excess > 1) {

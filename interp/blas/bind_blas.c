@@ -73,9 +73,7 @@ static bool as_gemm(const CtCx *cx, const Product *p, const Tensor *A, const Ten
   return true;
 }
 
-static CtDevPtr address_of(const Tensor *t) {
-  return t->storage->buf.ptr + (uint64_t)t->offset.v * ct_dtype_bytes(t->dtype);
-}
+static CtDevPtr address_of(const Tensor *t) { return t->storage->buf.ptr + tensor_byte(t, 0); }
 
 /* {====== The library's handles ====== */
 

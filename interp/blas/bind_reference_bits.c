@@ -19,7 +19,7 @@ typedef struct Source {
 
 static CtStatus convert_all(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   const Source *s = ud;
-  size_t from_bytes = ct_dtype_bytes(s->dtype), bytes = ct_dtype_bytes(dtype);
+  size_t from_bytes = ct_dense_bytes(s->dtype, 1), bytes = ct_dense_bytes(dtype, 1);
   const char *p = s->from->p;
   char *q = dst;
   (void)err;
@@ -85,7 +85,7 @@ static int difference(lua_State *L) {
   int64_t n = da.n, at = -1;
   bool same_size = status == CT_OK && db.n == n;
   if (status == CT_OK) {
-    at = same_size ? first_difference(&da, &db, ct_dtype_bytes(a->dtype)) : -1;
+    at = same_size ? first_difference(&da, &db, ct_value_bytes(a->dtype)) : -1;
     dense_close(&db);
   }
   dense_close(&da);

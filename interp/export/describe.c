@@ -161,7 +161,7 @@ static void set_use(lua_State *L, const Arg *arg, const CtIr *ir) {
         "export: two elements of %s share a byte, which exported programs do not know; pass the bytes, and write recast(x, %s) in the kernel",
         ct_dtypes[dtype].name, ct_dtypes[dtype].name);
   }
-  int64_t align = (int64_t)ct_dtype_bytes(dtype);
+  int64_t align = (int64_t)ct_value_bytes(dtype);
   for (uint32_t buf = 0; buf < ir->n_bufs; buf++) {
     if (is_list ? ir->bufs[buf].list == own : buf == own) {
       is_written = is_written || ir->bufs[buf].is_written;

@@ -359,8 +359,7 @@ static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, C
     return ct_fail(err, CT_EINVAL, "%s: layout %s reaches index %lld; strides must be >= 0", q->op,
                    q->layout, (long long)w.lo);
   }
-  if (w.hi == INT64_MAX || !ct_fits_memory(w.hi + 1, ct_dtype_bytes(dtype), bytes) ||
-      !ct_fits_memory(ct_dtype_span(dtype, w.hi + 1), 1, bytes)) {
+  if (w.hi == INT64_MAX || !ct_dtype_span_fits(dtype, w.hi + 1, bytes)) {
     return ct_fail(err, CT_EOVERFLOW, "%s: layout %s spans more bytes than memory can have", q->op,
                    q->layout);
   }

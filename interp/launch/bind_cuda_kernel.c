@@ -130,7 +130,7 @@ static size_t pack_arg(lua_State *L, int idx, unsigned char *params, size_t at) 
       diag_try(L, ct_storage_may_write(t->storage, diag_err(L)));
     }
   } else if (number_test(L, idx, &typed) && typed.dtype != CT_VOID) {
-    bytes = ct_dtype_bytes(typed.dtype);
+    bytes = ct_value_bytes(typed.dtype);
     if (ct_is_float(typed.dtype)) {
       v = ct_slot_float(typed.dtype, typed.is_float ? typed.f : (double)typed.i);
     } else {

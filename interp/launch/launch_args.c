@@ -117,8 +117,7 @@ CtStatus launch_measure(Tensor *t, CtErr *err) {
   int64_t size;
   CtStatus status = ct_walk_bounds(t->layout, &t->lo, &t->hi, &size, err);
   if (status == CT_OK) {
-    t->is_wide = ct_call_is_wide(t->hi, size, longest_mode(t->layout.shape),
-                                 (int64_t)ct_dtype_bytes(t->dtype));
+    t->is_wide = ct_call_is_wide(t->hi, size, longest_mode(t->layout.shape), t->dtype);
   }
   return status;
 }

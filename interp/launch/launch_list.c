@@ -384,7 +384,7 @@ static void rebuild(lua_State *L, const Kernel *k, int idx, LaunchList *l, const
     l->members[i] = (Member){t, t->id};
   }
   join_members(l, n);
-  uint64_t bytes = ct_dtype_bytes(l->dtype);
+  uint64_t bytes = ct_value_bytes(l->dtype);
   if ((uint64_t)l->align < bytes && bytes <= CT_CALL_MAX_ALIGN) {
     diag_error(L, "%s: a tensor does not begin at a multiple of the %d bytes of %s", title,
                (int)bytes, ct_dtypes[l->dtype].name);

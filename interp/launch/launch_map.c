@@ -108,7 +108,7 @@ static uint64_t stride_of(int64_t extent, int64_t bytes) {
 
 static CtStatus fill(const CtIr *ir, const CtTmaMap *map, const CtSlotValue *slots,
                      CtDeviceMap *out, CtErr *err) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(map->dtype), offset;
+  int64_t offset;
   *out = (CtDeviceMap){.dtype = map->dtype,
                        .n = map->n,
                        .swizzle = map->swizzle,
@@ -129,12 +129,13 @@ static CtStatus fill(const CtIr *ir, const CtTmaMap *map, const CtSlotValue *slo
     if (status == CT_OK) {
       extent /= map->dim[i].div;
       out->extent[i] = (uint64_t)extent;
-      out->stride[i] = stride_of(extent, stride * map->dim[i].mul * bytes);
+      out->stride[i] = stride_of(extent, ct_dtype_byte(map->dtype, stride * map->dim[i].mul));
       out->box[i] = map->dim[i].box;
     }
   }
   if (status == CT_OK) {
-    out->at = (CtDevPtr)(uintptr_t)slots[pointer_of(ir, map)].ptr + (CtDevPtr)(offset * bytes);
+    out->at = (CtDevPtr)(uintptr_t)slots[pointer_of(ir, map)].ptr +
+              (CtDevPtr)ct_dtype_byte(map->dtype, offset);
   }
   return status;
 }

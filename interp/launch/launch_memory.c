@@ -62,8 +62,7 @@ Tensor *launch_push_lent(lua_State *L, const cuttle_Memory *m, const char *what,
   CtErr err;
   diag_check(L, ct_walk_bounds(l, &lo, &hi, &size, &err), &err);
   int64_t last = hi < lo ? -1 : hi;
-  if (last == INT64_MAX || !ct_fits_memory(last + 1, ct_dtype_bytes((CtDtype)m->dtype), bytes) ||
-      !ct_fits_memory(ct_dtype_span((CtDtype)m->dtype, last + 1), 1, bytes)) {
+  if (last == INT64_MAX || !ct_dtype_span_fits((CtDtype)m->dtype, last + 1, bytes)) {
     diag_error(L, "%s: the memory spans more bytes than there can be", what);
   }
   if (m->ptr == NULL && *bytes > 0) {

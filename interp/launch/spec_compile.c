@@ -14,7 +14,7 @@
 enum { N_OTHERS = 4 }; /* parameters that are neither arguments nor tensor maps */
 
 static size_t slot_bytes(const CtSlot *slot) {
-  return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_dtype_bytes(slot->dtype);
+  return slot->kind == CT_SLOT_POINTER ? sizeof(void *) : ct_value_bytes(slot->dtype);
 }
 
 /* Place of a parameter that begins with an address. */

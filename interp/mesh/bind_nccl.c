@@ -211,7 +211,7 @@ static CtDevPtr pop_row(lua_State *L, const char *name, lua_Integer first, uint6
   }
   t->storage->stream = r == NULL ? call->stream : ct_device_stream(t->storage->device);
   lua_pop(L, 1);
-  return t->storage->buf.ptr + (uint64_t)(t->offset.v + first) * ct_dtype_bytes(t->dtype);
+  return t->storage->buf.ptr + tensor_byte(t, first);
 }
 
 /* The same of the field of the call at idx; 0 where there is no such field. */

@@ -66,10 +66,6 @@ static Tensor *check_row(lua_State *L, int idx, lua_Integer at, lua_Integer n) {
   return t;
 }
 
-static size_t byte_of(const Tensor *t, lua_Integer at) {
-  return (size_t)(t->offset.v + at) * ct_dtype_bytes(t->dtype);
-}
-
 /* (dst, dst_at, src, src_at, n, ...) */
 typedef struct Move {
   Tensor *dst, *src;
@@ -82,8 +78,8 @@ static Move check_move(lua_State *L) {
   lua_Integer n = luaL_checkinteger(L, 5);
   Move m = {.dst = check_row(L, 1, dst_at, n), .src = check_row(L, 3, src_at, n), .n = n};
   luaL_argcheck(L, m.dst->dtype == m.src->dtype, 3, "another type");
-  m.dst_at = byte_of(m.dst, dst_at);
-  m.src_at = byte_of(m.src, src_at);
+  m.dst_at = tensor_byte(m.dst, dst_at);
+  m.src_at = tensor_byte(m.src, src_at);
   return m;
 }
 
@@ -92,12 +88,12 @@ static int mesh_copy(lua_State *L) {
   StateRecorder *r = state_of(L)->taps.recorder;
   if (r != NULL) {
     diag_try(L, recorder_copy(r, m.src->storage, m.src_at, m.dst->storage, m.dst_at,
-                              (size_t)m.n * ct_dtype_bytes(m.src->dtype), diag_err(L)));
+                              (size_t)ct_dtype_span(m.src->dtype, m.n), diag_err(L)));
     return 0;
   }
   state_host_uses(L, "a collective");
   diag_try(L, ct_storage_copy(m.src->storage, m.src_at, m.dst->storage, m.dst_at,
-                              (size_t)m.n * ct_dtype_bytes(m.src->dtype), diag_err(L)));
+                              (size_t)ct_dtype_span(m.src->dtype, m.n), diag_err(L)));
   return 0;
 }
 
@@ -123,13 +119,13 @@ static int mesh_combine(lua_State *L) {
 static int mesh_zero(lua_State *L) {
   const Tensor *t = check_row(L, 1, 0, 0);
   StateRecorder *r = state_of(L)->taps.recorder;
-  size_t bytes = (size_t)t->layout.shape->i.v * ct_dtype_bytes(t->dtype);
+  size_t bytes = (size_t)ct_dtype_span(t->dtype, t->layout.shape->i.v);
   if (r != NULL) {
-    diag_try(L, recorder_set(r, t->storage, byte_of(t, 0), 0, bytes, diag_err(L)));
+    diag_try(L, recorder_set(r, t->storage, tensor_byte(t, 0), 0, bytes, diag_err(L)));
     return 0;
   }
   state_host_uses(L, "a collective");
-  diag_try(L, ct_storage_set(t->storage, byte_of(t, 0), 0, bytes, diag_err(L)));
+  diag_try(L, ct_storage_set(t->storage, tensor_byte(t, 0), 0, bytes, diag_err(L)));
   return 0;
 }
 
@@ -162,11 +158,10 @@ static int mesh_row(lua_State *L) {
   return 2;
 }
 
-/* The first element of a row, in elements of `bytes`; false: it does not begin at one. */
-static bool first_of(const Tensor *t, int64_t bytes, int64_t *first) {
-  int64_t at = t->offset.v * (int64_t)ct_dtype_bytes(t->dtype);
-  *first = at / bytes;
-  return at % bytes == 0;
+/* The first element of a row, in elements of another type; false: it does not begin at one. */
+static bool first_of(const Tensor *t, CtDtype dtype, int64_t *first) {
+  *first = ct_dtype_count(dtype, (int64_t)tensor_byte(t, 0));
+  return tensor_begins_at_byte(t) && ct_dtype_byte(dtype, *first) == (int64_t)tensor_byte(t, 0);
 }
 
 static int mesh_view(lua_State *L) {
@@ -175,10 +170,10 @@ static int mesh_view(lua_State *L) {
   lua_Integer at = luaL_checkinteger(L, 2);
   CtLayout layout = bind_to_layout(L, 3, &cx, "mesh");
   CtDtype dtype = lua_isnoneornil(L, 4) ? t->dtype : bind_to_dtype(L, 4, "mesh");
-  int64_t bytes = (int64_t)ct_dtype_bytes(dtype), first, lo, hi, size;
-  int64_t n = t->layout.shape->i.v * (int64_t)ct_dtype_bytes(t->dtype) / bytes;
+  int64_t first, lo, hi, size;
+  int64_t n = ct_dtype_count(dtype, ct_dtype_span(t->dtype, t->layout.shape->i.v));
   diag_try(L, ct_walk_bounds(layout, &lo, &hi, &size, diag_err(L)));
-  if (at < 0 || !first_of(t, bytes, &first) || (size > 0 && (lo < 0 || hi >= n - at))) {
+  if (at < 0 || !first_of(t, dtype, &first) || (size > 0 && (lo < 0 || hi >= n - at))) {
     return 0;
   }
   tensor_push_host(L, dtype, layout, ct_int(first + at), t->storage);

@@ -98,9 +98,7 @@ static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
 static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_elems) {
   int64_t bytes = ct_ir_shared_bytes(ir), own;
   int64_t max = (int64_t)ir->target.shared_max;
-  if (ct_mul_overflow(n_elems, (int64_t)ct_dtype_bytes(dtype), &own) ||
-      ct_add_overflow(bytes, ct_dtype_is_packed(dtype) ? ct_dtype_span(dtype, n_elems) : own,
-                      &bytes)) {
+  if (ct_dtype_span_overflow(dtype, n_elems, &own) || ct_add_overflow(bytes, own, &bytes)) {
     bytes = INT64_MAX;
   }
   if (bytes > max) {
@@ -120,7 +118,7 @@ static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
         "shared: the memory of the launch is not of %s, two of which share a byte; write recast(shared(u8), %s)",
         ct_dtypes[dtype].name, ct_dtypes[dtype].name);
   }
-  if (ir->smem < (int64_t)ct_dtype_bytes(dtype)) {
+  if (ir->smem < (int64_t)ct_value_bytes(dtype)) {
     return diag_error(
         L,
         "shared: without a layout, it is the memory that the launch provides, which has "
@@ -244,7 +242,7 @@ static void check_fragment(lua_State *L, const CtCx *cx, const char *op, CtLayou
 }
 
 static void check_local(lua_State *L, const CtCx *cx, CtDtype dtype, CtLayout layout, int64_t n) {
-  int64_t max = CT_LOCAL_BYTES / (int64_t)ct_dtype_bytes(dtype);
+  int64_t max = (int64_t)ct_dense_count(dtype, CT_LOCAL_BYTES);
   if (n > max) {
     diag_error(L,
                "local_array: %s has %I elements of %s for each thread; at most %I were expected; "

@@ -525,7 +525,7 @@ static int lang_results(lua_State *L) {
     CtTensorSpec spec = {.name = name,
                          .dtype = (CtDtype)ct_inst(ir, v)->type,
                          .index = CT_i32,
-                         .align = (uint32_t)ct_dtype_bytes((CtDtype)ct_inst(ir, v)->type),
+                         .align = (uint32_t)ct_value_bytes((CtDtype)ct_inst(ir, v)->type),
                          .shape = one,
                          .stride = one};
     CtView view = ct_ir_tensor(ir, &spec);

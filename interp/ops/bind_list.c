@@ -124,7 +124,7 @@ static CtLayout to_layout(lua_State *L, const CtCx *cx, CtDtype dtype, bool *is_
   *is_wide = !ct_layout_is_static(layout);
   if (!*is_wide) {
     diag_try(L, ct_walk_bounds(layout, &lo, &hi, &size, diag_err(L)));
-    *is_wide = hi >= CT_MOST_NARROW / (int64_t)ct_dtype_bytes(dtype) || size >= CT_MOST_NARROW;
+    *is_wide = hi >= ct_most_narrow(dtype) || size >= CT_MOST_NARROW;
   }
   if (lo < 0) {
     diag_error(L, "tensor_at: layout %s has indices below 0; the address is that of index 0",
@@ -134,7 +134,7 @@ static CtLayout to_layout(lua_State *L, const CtCx *cx, CtDtype dtype, bool *is_
 }
 
 static uint32_t to_align(lua_State *L, CtDtype dtype) {
-  int least = (int)ct_dtype_bytes(dtype), align = least;
+  int least = (int)ct_value_bytes(dtype), align = least;
   if (!lua_isnoneornil(L, 4) && bind_push_option(L, 4, "tensor_at", "align") != LUA_TNIL) {
     align = bind_to_option(L, -1, 1, MAX_ALIGN, "tensor_at", "align");
   }

@@ -75,7 +75,7 @@ static int table_on(lua_State *L) {
     return 1;
   }
   diag_try(L,
-           ct_storage_fill(made->storage, data, (size_t)n.v * ct_dtype_bytes(dtype), diag_err(L)));
+           ct_storage_fill(made->storage, data, ct_dense_bytes(dtype, (size_t)n.v), diag_err(L)));
   return 1;
 }
 
@@ -118,8 +118,7 @@ static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src,
   bool overlaps = d.copy == NULL && src->storage == dst->storage;
   if (overlaps) { /* moving in place would read what it wrote */
     dense_close(&d);
-    d = (Dense){.alloc = src->storage->alloc,
-                .bytes = (size_t)d.n * ct_dtype_bytes(src->dtype) + 1};
+    d = (Dense){.alloc = src->storage->alloc, .bytes = ct_dense_bytes(src->dtype, (size_t)d.n) + 1};
     d.copy = ct_alloc(d.alloc, d.bytes);
     status = d.copy == NULL ? ct_fail_nomem(err) : tensor_gather(src, d.copy, err);
     d.p = d.copy;
@@ -160,10 +159,9 @@ static int copy(lua_State *L) {
 
 static CtStatus fill_elements(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   const Elem *e = ud;
-  size_t bytes = ct_dtype_bytes(dtype);
   (void)err;
   for (int64_t i = 0; i < n; i++) {
-    elem_store(dtype, (char *)dst + (size_t)i * bytes, *e);
+    elem_store(dtype, (char *)dst + ct_dense_bytes(dtype, (size_t)i), *e);
   }
   return CT_OK;
 }

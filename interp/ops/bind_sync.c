@@ -189,7 +189,7 @@ static CtVal bytes_of_tensors(lua_State *L, const char *op) {
       diag_error(L, "%s: the size of %s is known only at run time; give the number of bytes", op,
                  tensor_push_title(L, i));
     }
-    bytes += n.v * (int64_t)ct_dtype_bytes(t->dtype);
+    bytes += ct_dtype_span(t->dtype, n.v);
   }
   if (bytes > MAX_COUNT) {
     diag_error(L, "%s: the tensors have %I bytes; a phase expects at most %d", op,

@@ -361,7 +361,7 @@ static int close(lua_State *L) {
 static const char *push_nested(lua_State *L, const Tensor *t, int mode, const char *p,
                                int64_t step) {
   int64_t n = tensor_size_of(ct_mode(t->layout, mode).shape);
-  int64_t bytes = step * (int64_t)ct_dtype_bytes(t->dtype);
+  size_t bytes = ct_dense_bytes(t->dtype, (size_t)step);
   bool is_last = mode + 1 == ct_layout_rank(t->layout);
   luaL_checkstack(L, 4, "too many modes");
   lua_createtable(L, n < INT32_MAX ? (int)n : 0, 0);
@@ -381,7 +381,7 @@ static int totable(lua_State *L) {
   const Tensor *t = tensor_check_host(L, 1, "totable");
   int64_t n = tensor_size_of(t->layout.shape);
   size_t bytes = 0;
-  if (!ct_fits_memory(n, ct_dtype_bytes(t->dtype), &bytes)) {
+  if (!ct_dense_fits(t->dtype, n, &bytes)) {
     diag_error(L, "totable: not enough memory for a table of %I elements", (LUAI_UACINT)n);
   }
   void *data = lua_newuserdatauv(L, bytes + 1, 0);

@@ -47,7 +47,6 @@ typedef struct Ramp {
 /* Element i is start + i * step; integers wrap around, as Lua's do. */
 static CtStatus fill_ramp(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   const Ramp *r = ud;
-  size_t bytes = ct_dtype_bytes(dtype);
   Elem e = r->start;
   (void)err;
   for (int64_t i = 0; i < n; i++) {
@@ -56,7 +55,7 @@ static CtStatus fill_ramp(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *
     } else {
       e.i = (int64_t)((uint64_t)r->start.i + (uint64_t)i * (uint64_t)r->step.i);
     }
-    elem_store(dtype, (char *)dst + (size_t)i * bytes, e);
+    elem_store(dtype, (char *)dst + ct_dense_bytes(dtype, (size_t)i), e);
   }
   return CT_OK;
 }
@@ -175,7 +174,7 @@ static double next_float(const Uniform *u, CtDtype dtype) {
 
 static CtStatus fill_uniform(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   const Uniform *u = ud;
-  size_t bytes = ct_dtype_bytes(dtype);
+  size_t bytes = ct_dense_bytes(dtype, 1);
   char *p = dst;
   (void)err;
   for (int64_t i = 0; i < n; i++, p += bytes) {
@@ -221,7 +220,7 @@ static int uniform(lua_State *L) {
 }
 
 static CtStatus fill_normal(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
-  size_t bytes = ct_dtype_bytes(dtype);
+  size_t bytes = ct_dense_bytes(dtype, 1);
   char *p = dst;
   (void)err;
   for (int64_t i = 0; i < n; i++, p += bytes) {
@@ -328,7 +327,7 @@ static CtStatus read_level(Table *t, int level, CtDtype dtype, char *dst, size_t
 
 static CtStatus fill_from_table(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   (void)n;
-  return read_level(ud, 0, dtype, dst, ct_dtype_bytes(dtype), err);
+  return read_level(ud, 0, dtype, dst, ct_value_bytes(dtype), err);
 }
 
 /* The column-major layout of the table's own shape: n, or (n0,n1,...). */
@@ -386,7 +385,7 @@ void *tensor_read_table(lua_State *L, const char *op, CtDtype dtype, const CtCx 
   CtInt n;
   *layout = read_shape(L, op, cx, &t);
   diag_try(L, ct_size(cx, *layout, &n, diag_err(L)));
-  char *data = ct_arena_alloc(cx->arena, (size_t)n.v * ct_dtype_bytes(dtype) + 1);
+  char *data = ct_arena_alloc(cx->arena, ct_dense_bytes(dtype, (size_t)n.v) + 1);
   if (data == NULL) {
     luaL_error(L, "not enough memory");
   }

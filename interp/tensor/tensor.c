@@ -419,7 +419,7 @@ void tensor_is_blank(lua_State *L, const Tensor *t) {
   CtStorage *s = t->storage;
   if (s->device == NULL && s->bytes > 0) {
     s->blank = ct_blank_new(s->alloc, &state_of(L)->memory.blanks, s->host, s->bytes,
-                            ct_dtype_bytes(t->dtype));
+                            ct_value_bytes(t->dtype));
   }
 }
 
@@ -439,14 +439,14 @@ static Tensor *push_alloc(lua_State *L, const char *op, NewStorage *make, CtDtyp
   CtErr err;
   CtStatus status = ct_walk_bounds(layout, &lo, &hi, &size, &err);
   if (status == CT_OK && (ct_sub_overflow(hi, lo, &bytes) || ct_add_overflow(bytes, 1, &n) ||
-                          ct_mul_overflow(n, (int64_t)ct_dtype_bytes(dtype), &bytes))) {
+                          ct_dtype_span_overflow(dtype, n, &bytes))) {
     status = ct_fail(&err, CT_EOVERFLOW, "the tensor has more than 2^63 bytes");
   }
   if (status != CT_OK) {
     ct_err_prefix(&err, "%s", op);
     diag_raise(L, &err);
   }
-  size_t room = memory_for(L, op, ct_dtype_span(dtype, n));
+  size_t room = memory_for(L, op, bytes);
   Tensor *t = push_new(L, dtype, layout, ct_int(-lo));
   count_garbage(L, room);
   if (new_storage(L, make, device, room, &t->storage, &err) != CT_OK) {

@@ -131,7 +131,7 @@ static int shift_of(const Tensor *t, int64_t index) {
 CtStatus tensor_get(const Tensor *t, int64_t index, Elem *out, CtErr *err) {
   uint64_t bits = 0;
   CtStatus status =
-      ct_storage_get(t->storage, tensor_byte(t, index), &bits, ct_dtype_bytes(t->dtype), err);
+      ct_storage_get(t->storage, tensor_byte(t, index), &bits, ct_value_bytes(t->dtype), err);
   if (status == CT_OK) {
     bits = ct_dtype_is_packed(t->dtype) ? bits >> shift_of(t, index) & 15 : bits;
     *out = elem_load(t->dtype, &bits);
@@ -151,7 +151,7 @@ CtStatus tensor_set(const Tensor *t, int64_t index, Elem e, CtErr *err) {
     int shift = shift_of(t, index);
     bits = (other & ~((uint64_t)15 << shift)) | bits << shift;
   }
-  return ct_storage_put(t->storage, at, &bits, ct_dtype_bytes(t->dtype), err);
+  return ct_storage_put(t->storage, at, &bits, ct_value_bytes(t->dtype), err);
 }
 
 /* The bytes that a walk touches: where they begin in the storage, and how many. */
@@ -161,12 +161,12 @@ typedef struct Span {
 
 static Span span_of(const Tensor *t, const CtWalk *w) {
   size_t at = tensor_byte(t, w->lo);
-  return (Span){at, tensor_byte(t, w->hi) + ct_dtype_bytes(t->dtype) - at};
+  return (Span){at, tensor_byte(t, w->hi) + ct_value_bytes(t->dtype) - at};
 }
 
 /* All elements to dst, or from src if dst is NULL; `base` has byte `at` of the storage. */
 static void move(const Tensor *t, CtWalk *w, char *base, size_t at, void *dst, const void *src) {
-  size_t size = ct_dtype_bytes(t->dtype);
+  size_t size = ct_value_bytes(t->dtype);
   int64_t first =
       t->offset.v - ct_dtype_count(t->dtype, (int64_t)at); /* of index 0, from base on */
   if (ct_dtype_is_packed(t->dtype) && dst != NULL) {
@@ -174,9 +174,9 @@ static void move(const Tensor *t, CtWalk *w, char *base, size_t at, void *dst, c
   } else if (ct_dtype_is_packed(t->dtype)) {
     ct_walk_scatter_packed(w, base, first, src);
   } else if (dst != NULL) {
-    ct_walk_gather(w, size, base + first * (int64_t)size, dst);
+    ct_walk_gather(w, size, base + ct_dtype_byte(t->dtype, first), dst);
   } else {
-    ct_walk_scatter(w, size, base + first * (int64_t)size, src);
+    ct_walk_scatter(w, size, base + ct_dtype_byte(t->dtype, first), src);
   }
 }
 
@@ -277,7 +277,7 @@ static CtStatus find_dense(Dense *d, const Tensor *t, void **in_place, CtErr *er
   }
   ct_arena_clear(&arena);
   if (status == CT_OK && *in_place == NULL) {
-    if (!ct_fits_memory(d->n, ct_dtype_bytes(t->dtype), &d->bytes)) {
+    if (!ct_dense_fits(t->dtype, d->n, &d->bytes)) {
       return ct_fail_nomem(err);
     }
     d->bytes += d->bytes == 0; /* an allocator may answer NULL to 0 bytes */
@@ -315,7 +315,7 @@ CtStatus tensor_generate(const Tensor *t, TensorFill fn, void *ud, CtErr *err) {
   }
   if (status == CT_OK) {
     if (in_place != NULL) {
-      ct_blank_write(t->storage->blank, tensor_byte(t, 0), (size_t)d.n * ct_dtype_bytes(t->dtype));
+      ct_blank_write(t->storage->blank, tensor_byte(t, 0), ct_dense_bytes(t->dtype, (size_t)d.n));
     }
     status = fn(ud, t->dtype, in_place != NULL ? in_place : d.copy, d.n, err);
   }
@@ -345,7 +345,7 @@ CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) {
     return status;
   }
   const char *p = d.p;
-  for (int64_t i = 0; i < d.n; i++, p += ct_dtype_bytes(t->dtype)) {
+  for (int64_t i = 0; i < d.n; i++, p += ct_dense_bytes(t->dtype, 1)) {
     out[i] = elem_load(t->dtype, p);
   }
   dense_close(&d);
@@ -354,10 +354,9 @@ CtStatus tensor_load(const Tensor *t, Elem *out, CtErr *err) {
 
 static CtStatus store_all(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   const Elem *from = ud;
-  size_t bytes = ct_dtype_bytes(dtype);
   (void)err;
   for (int64_t i = 0; i < n; i++) {
-    elem_store(dtype, (char *)dst + (size_t)i * bytes, from[i]);
+    elem_store(dtype, (char *)dst + ct_dense_bytes(dtype, (size_t)i), from[i]);
   }
   return CT_OK;
 }

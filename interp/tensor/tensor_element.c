@@ -147,7 +147,7 @@ bool tensor_get_plain(lua_State *L, int idx, int n) {
   if (t->storage->device == NULL) {
     p = (const char *)t->storage->host + byte;
   } else {
-    diag_try(L, ct_storage_get(t->storage, byte, &bits, ct_dtype_bytes(t->dtype), diag_err(L)));
+    diag_try(L, ct_storage_get(t->storage, byte, &bits, ct_value_bytes(t->dtype), diag_err(L)));
   }
   elem_push(L, t->dtype, elem_load(t->dtype, p));
   return true;
@@ -164,7 +164,7 @@ bool tensor_set_plain(lua_State *L, int idx, int value) {
   }
   note_use(L, s);
   state_await(L, t->storage);
-  bytes = ct_dtype_bytes(t->dtype);
+  bytes = ct_value_bytes(t->dtype);
   if (t->storage->device == NULL) {
     ct_blank_write(t->storage->blank, byte, bytes);
     elem_store(t->dtype, (char *)t->storage->host + byte, e);

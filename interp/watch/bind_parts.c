@@ -116,7 +116,7 @@ static void push_tensors(lua_State *L, const CtSimtProgram *p) {
     field_text(L, "name", t.name);
     field_text(L, "space", spaces[t.space]);
     field_text(L, "dtype", ct_dtypes[t.dtype].name);
-    field_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
+    field_integer(L, "bytes", (int64_t)ct_value_bytes(t.dtype));
     if (ct_composed_is_static(&layout)) { /* else it means something in the kernel's trace only */
       bind_push_composed(L, &layout);
       lua_setfield(L, -2, "layout");

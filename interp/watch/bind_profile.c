@@ -44,7 +44,7 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     }
     FIELDS_PUSH(L, shared_fields, b);
     field_text(L, "dtype", ct_dtypes[b->dtype].name);
-    field_integer(L, "bytes", (int64_t)ct_dtype_bytes(b->dtype));
+    field_integer(L, "bytes", (int64_t)ct_value_bytes(b->dtype));
     field_bool(L, "alias", b->of != b->dtype);
     bind_push_layout(L, b->layout);
     lua_setfield(L, -2, "layout");
@@ -203,7 +203,7 @@ static const Field mem_fields[] = {
 static void set_type(lua_State *L, const CtProfileBuf *b) {
   field_text(L, "space", spaces[b->space]);
   field_text(L, "dtype", ct_dtypes[b->dtype].name);
-  field_integer(L, "element_bytes", (int64_t)ct_dtype_bytes(b->dtype));
+  field_integer(L, "element_bytes", (int64_t)ct_value_bytes(b->dtype));
 }
 
 static const Field merged_fields[] = {

@@ -83,7 +83,7 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     lua_createtable(L, 0, 2);
     bind_push_composed(L, &layout);
     lua_setfield(L, -2, "layout");
-    field_integer(L, "bytes", (int64_t)ct_dtype_bytes(t.dtype));
+    field_integer(L, "bytes", (int64_t)ct_value_bytes(t.dtype));
     lua_setfield(L, -2, t.name);
   }
 }

@@ -4,6 +4,7 @@
 #define CT_DTYPE_H
 
 #include "base.h"
+#include "size.h"
 
 typedef enum CtDtype {
   CT_VOID, /* of IR operations without a result */
@@ -51,10 +52,21 @@ typedef struct CtDtypeInfo {
 extern const CtDtypeInfo ct_dtypes[CT_DTYPE_COUNT];
 
 CtDtype ct_dtype_from_name(const char *name); /* CT_VOID when there is none */
-/* Of an element that has a place of its own; of its values, `bits` may be fewer. So it is in registers, in constant
-   memory, and in the dense arrays through which the host reads and writes elements. In global and shared memory
-   elements of 4 bits are packed instead: there ask for the pitch and the span. */
-static inline size_t ct_dtype_bytes(CtDtype t) { return (size_t)ct_dtypes[t].bytes; }
+/* Of one value that has a place of its own, as it has in a register, in the slot of a lane, and where one element is read
+   or written; of its bits, `bits` may be fewer. It counts no elements, for in global and shared memory those of 4 bits
+   are packed: scripts/check_bytes.lua refuses to multiply it. */
+static inline size_t ct_value_bytes(CtDtype t) { return (size_t)ct_dtypes[t].bytes; }
+/* Of n elements that have places of their own: in registers, in constant memory, and in the dense arrays through which
+   the host reads and writes elements. */
+static inline size_t ct_dense_bytes(CtDtype t, size_t n) { return n * ct_value_bytes(t); }
+/* How many elements there have no more bytes than that. */
+static inline uint64_t ct_dense_count(CtDtype t, uint64_t bytes) {
+  return bytes / ct_value_bytes(t);
+}
+/* Whether such an array of n >= 0 elements fits into memory; *bytes gets its bytes. */
+static inline bool ct_dense_fits(CtDtype t, int64_t n, size_t *bytes) {
+  return ct_fits_memory(n, ct_value_bytes(t), bytes);
+}
 static inline int ct_dtype_width(CtDtype t) { return 8 * ct_dtypes[t].bytes; }
 /* Two elements of 4 bits share a byte of memory: the one with the even index has the low bits. */
 static inline bool ct_dtype_is_packed(CtDtype t) { return ct_dtypes[t].bits == 4; }
@@ -64,14 +76,31 @@ static inline int ct_dtype_pitch(CtDtype t) {
 }
 /* The byte there in which the element of an index begins. */
 static inline int64_t ct_dtype_byte(CtDtype t, int64_t index) {
-  return ct_dtype_is_packed(t) ? index >> 1 : index * (int64_t)ct_dtype_bytes(t);
+  return ct_dtype_is_packed(t) ? index >> 1 : index * (int64_t)ct_value_bytes(t);
 }
-/* Bytes that n elements take there, and elements that n bytes hold. */
+/* Bytes that n elements take there, which are in memory that exists, and elements that n bytes hold. */
 static inline int64_t ct_dtype_span(CtDtype t, int64_t n) {
-  return ct_dtype_is_packed(t) ? n / 2 + n % 2 : n * (int64_t)ct_dtype_bytes(t);
+  return ct_dtype_is_packed(t) ? n / 2 + n % 2 : n * (int64_t)ct_value_bytes(t);
 }
 static inline int64_t ct_dtype_count(CtDtype t, int64_t bytes) {
-  return ct_dtype_is_packed(t) ? bytes * 2 : bytes / (int64_t)ct_dtype_bytes(t);
+  return ct_dtype_is_packed(t) ? bytes * 2 : bytes / (int64_t)ct_value_bytes(t);
+}
+/* The same of n >= 0 elements that somebody asks for. True: they take 2^63 bytes or more. */
+static inline bool ct_dtype_span_overflow(CtDtype t, int64_t n, int64_t *bytes) {
+  if (ct_dtype_is_packed(t)) {
+    *bytes = ct_dtype_span(t, n);
+    return false;
+  }
+  return ct_mul_overflow(n, (int64_t)ct_value_bytes(t), bytes);
+}
+/* Whether they fit into memory. */
+static inline bool ct_dtype_span_fits(CtDtype t, int64_t n, size_t *bytes) {
+  int64_t span;
+  return !ct_dtype_span_overflow(t, n, &span) && ct_fits_memory(span, 1, bytes);
+}
+/* May an element begin at that byte? */
+static inline bool ct_dtype_begins_at(CtDtype t, uint64_t byte) {
+  return byte % ct_value_bytes(t) == 0;
 }
 static inline bool ct_is_float(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_FLOAT; }
 static inline bool ct_is_int(CtDtype t) { return ct_dtypes[t].cls == CT_CLASS_INT; }

@@ -283,7 +283,7 @@ static CtStatus measure(CtNpy *h, CtErr *err) {
       return ct_fail(err, CT_EOVERFLOW, "has more than 2^63 elements");
     }
   }
-  if (ct_mul_overflow(n, (int64_t)ct_dtype_bytes(h->dtype), &bytes)) {
+  if (ct_dtype_span_overflow(h->dtype, n, &bytes)) {
     return ct_fail(err, CT_EOVERFLOW, "has more than 2^63 bytes of elements");
   }
   if (bytes > PTRDIFF_MAX) {

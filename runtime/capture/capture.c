@@ -148,14 +148,13 @@ static bool is_static(CtTuple t) {
 /* Its elements lie in its span. */
 static bool is_tensor(const CtCapture *c, const CtCaptureTensor *t) {
   int64_t lo, hi, size;
-  uint64_t bytes = ct_dtype_bytes(t->dtype); /* 1 of packed elements, which begin at a byte */
   if (t->span >= c->n_spans || t->dtype == CT_VOID || t->shape == NULL || t->stride == NULL ||
       !ct_congruent(t->shape, t->stride) || !is_static(t->shape) || !is_static(t->stride) ||
       ct_walk_bounds((CtLayout){t->shape, t->stride}, &lo, &hi, &size, NULL) != CT_OK) {
     return false;
   }
   const CtCaptureSpan *s = &c->spans[t->span];
-  return t->at <= s->bytes && t->at % bytes == 0 && hi < (int64_t)1 << MOST_BITS &&
+  return t->at <= s->bytes && ct_dtype_begins_at(t->dtype, t->at) && hi < (int64_t)1 << MOST_BITS &&
          (uint64_t)ct_dtype_span(t->dtype, hi + 1) <= s->bytes - t->at;
 }
 

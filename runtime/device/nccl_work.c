@@ -265,7 +265,7 @@ static void *at(CtDevPtr p) { return (void *)(uintptr_t)p; }
 
 /* Movement is of bytes, whatever they are. */
 static size_t bytes_of(const CtNcclCall *call) {
-  return (size_t)call->count * ct_dtype_bytes(call->dtype);
+  return (size_t)ct_dtype_span(call->dtype, (int64_t)call->count);
 }
 
 static NcclResult all_to_all(const CtNcclLib *lib, const CtNcclCall *call) {

@@ -200,7 +200,7 @@ const char *ct_emit_vector_type(CtDtype type, int vec) {
   static const char *const by_bytes[] = {
       [2] = "unsigned short", [4] = "unsigned", [8] = "uint2", [16] = "uint4"};
   const char *name = own[type][vec == 4];
-  return name != NULL ? name : by_bytes[vec * (int)ct_dtype_bytes(type)];
+  return name != NULL ? name : by_bytes[ct_dense_bytes(type, (size_t)vec)];
 }
 
 void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {

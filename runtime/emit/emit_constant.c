@@ -20,9 +20,10 @@ static void put_float(CtEmit *e, CtDtype type, double v) {
 }
 
 static void put_element(CtEmit *e, const CtBuf *buf, int64_t i) {
-  size_t bytes = ct_dtype_bytes(buf->dtype);
+  size_t bytes = ct_value_bytes(buf->dtype);
   uint64_t bits = 0;
-  memcpy(&bits, (const char *)buf->data + (size_t)i * bytes, bytes); /* little-endian */
+  memcpy(&bits, (const char *)buf->data + ct_dense_bytes(buf->dtype, (size_t)i),
+         bytes); /* little-endian */
   if (ct_is_float(buf->dtype)) {
     put_float(e, buf->dtype, ct_float_of_bits(buf->dtype, bits));
   } else {

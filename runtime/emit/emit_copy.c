@@ -16,7 +16,7 @@ static const CtHelper atom_asyncs[][2] = {ASYNC(CP_ASYNC_CA_4), ASYNC(CP_ASYNC_C
 /* when: if it is false, zeros are written; NULL: always copy. */
 static void put_async(CtEmit *e, const CtEmitEach *each, const char *when) {
   const CtAtom *atom = each->inst->u.tile->atom;
-  size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
+  int64_t bytes = ct_buf_bytes(each->op[CT_EACH_DST].buf, each->vec);
   bool is_ca = atom != NULL && strstr(atom->ptx, ".ca.") != NULL;
   int i = bytes == 4 ? 0 : bytes == 8 ? 1 : is_ca ? 3 : 2;
   CtHelper async = (atom != NULL ? atom_asyncs : plain_asyncs)[i][when != NULL];
@@ -178,7 +178,7 @@ static const char *predicate(CtEmit *e, const CtEmitEach *each) {
 
 static void copy_body(CtEmit *e, const CtEmitEach *each) {
   const CtTile *t = each->inst->u.tile;
-  size_t bytes = (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_DST].buf->dtype);
+  int64_t bytes = ct_buf_bytes(each->op[CT_EACH_DST].buf, each->vec);
   CtEmitNest nest = {.e = e, .loc = each->inst->loc};
   const char *chosen = each->n_views == 3 ? predicate(e, each) : NULL;
   if (t->atom != NULL && each->vec != t->vec) {

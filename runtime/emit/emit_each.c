@@ -317,7 +317,7 @@ void ct_emit_each(CtEmit *e, const CtEmitViews *views, int vec, CtEmitEachBody b
   }
   set_conditions(e, each);
   each->op[CT_EACH_SRC].is_early =
-      views->is_early && (size_t)each->vec * ct_dtype_bytes(each->op[CT_EACH_SRC].buf->dtype) >= 4;
+      views->is_early && ct_buf_bytes(each->op[CT_EACH_SRC].buf, each->vec) >= 4;
   ct_emit_enter_when(&nest, each->op[0].when);
   each->op[0].when = NULL;
   body(e, each);

@@ -56,7 +56,7 @@ bool ct_emit_is_early(const CtEmit *e, CtVal v) {
       owner != 0 && (ct_inst(ir, owner)->op == CT_OP_FOR || ct_inst(ir, owner)->op == CT_OP_LOOP);
   if (!in_loop || to->space != CT_REGISTER || from->space != CT_GLOBAL ||
       to->dtype != from->dtype || ir->bufs[ct_ir_memory(ir, t->a.buf)].is_written ||
-      t->vec * ct_dtype_bytes(to->dtype) < 4) {
+      ct_buf_bytes(from, t->vec) < 4) {
     return false;
   }
   uint32_t buf = ct_ir_memory(ir, t->dst.buf);

@@ -36,6 +36,10 @@ typedef enum CtSlotKind {
    is room at the end of what 32 bits count, for tiles of a guarded tensor that overhang. Larger tiles ask more of
    the extents (CtRequire). */
 enum { CT_NARROW_ROOM = 1 << 20, CT_MOST_NARROW = INT32_MAX - CT_NARROW_ROOM };
+/* The same in elements, which 32 bits count, too, where two share a byte. */
+static inline int64_t ct_most_narrow(CtDtype t) {
+  return (int64_t)ct_dense_count(t, CT_MOST_NARROW);
+}
 
 /* One thing that the launch supplies; 8 bytes each in a CtSlotValue array, in the order of slots. */
 typedef struct CtSlot {

@@ -28,7 +28,7 @@ static void rely_on_inst(Relied *r, const CtInst *inst) {
   if (data == CT_DATA_ELEMENT || data == CT_DATA_ATOMIC) { /* a CT_DATA_BUF accesses nothing */
     uint32_t buf = (uint32_t)inst->imm.i;
     bool is_single = !ct_op_has((CtOp)inst->op, CT_TRAIT_PAIRS) && inst->op != CT_OP_ATOMIC_ADD2;
-    rely(r, buf, is_single ? (uint32_t)ct_dtype_bytes(r->ir->bufs[buf].dtype) : VECTOR_BYTES);
+    rely(r, buf, is_single ? (uint32_t)ct_value_bytes(r->ir->bufs[buf].dtype) : VECTOR_BYTES);
   } else if (data == CT_DATA_TEXT) {
     for (int i = 0; i < inst->u.escape->n_places; i++) {
       rely(r, inst->u.escape->places[i].buf, VECTOR_BYTES);
@@ -38,7 +38,7 @@ static void rely_on_inst(Relied *r, const CtInst *inst) {
 }
 
 uint32_t ct_ir_relied_align(const CtIr *ir, uint32_t buf) {
-  Relied r = {ir, buf, (uint32_t)ct_dtype_bytes(ir->bufs[buf].dtype)};
+  Relied r = {ir, buf, (uint32_t)ct_value_bytes(ir->bufs[buf].dtype)};
   for (size_t i = 0; i < ir->n_maps; i++) {
     rely(&r, ir->maps[i].buf, VECTOR_BYTES);
   }

@@ -284,7 +284,7 @@ CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype) {
     CtCx cx = ct_ir_cx(ir);
     CtLayout layout;
     CtErr err;
-    CtTuple size = ct_leaf(&ir->arena, ct_int(ir->smem / (int64_t)ct_dtype_bytes(dtype)));
+    CtTuple size = ct_leaf(&ir->arena, ct_int(ct_dtype_count(dtype, ir->smem)));
     if (size == NULL || ct_layout_make(&cx, size, NULL, &layout, &err) != CT_OK) {
       ir->failed = true;
       return (CtView){0};
@@ -317,7 +317,7 @@ static uint32_t find_constant(const CtIr *ir, const CtBuf *like, const void *dat
     const CtBuf *b = &ir->bufs[i];
     if (b->space == CT_CONSTANT && b->alias_of == 0 && b->data != NULL && b->dtype == like->dtype &&
         b->n_elems.v == like->n_elems.v && ct_layout_equal(b->layout, like->layout) &&
-        memcmp(b->data, data, (size_t)b->n_elems.v * ct_dtype_bytes(b->dtype)) == 0) {
+        memcmp(b->data, data, ct_dense_bytes(b->dtype, (size_t)b->n_elems.v)) == 0) {
       return i;
     }
   }
@@ -329,14 +329,12 @@ static void *lay_out(CtIr *ir, CtDtype dtype, CtLayout layout, int64_t n, const 
   CtWalk walk;
   CtErr err;
   size_t bytes = 0;
-  void *data = ct_fits_memory(n, ct_dtype_bytes(dtype), &bytes)
-                   ? ct_arena_alloc(&ir->arena, bytes + 1)
-                   : NULL;
+  void *data = ct_dense_fits(dtype, n, &bytes) ? ct_arena_alloc(&ir->arena, bytes + 1) : NULL;
   if (data == NULL || ct_walk_init(&walk, &ir->arena, layout, &err) != CT_OK) {
     ir->failed = true;
     return NULL;
   }
-  ct_walk_scatter(&walk, ct_dtype_bytes(dtype), data, elements);
+  ct_walk_scatter(&walk, ct_value_bytes(dtype), data, elements);
   return data;
 }
 
@@ -362,7 +360,7 @@ int64_t ct_ir_constant_bytes(const CtIr *ir) {
   for (uint32_t i = 1; i < ir->n_bufs; i++) {
     const CtBuf *b = &ir->bufs[i];
     bool counts = b->space == CT_CONSTANT && b->alias_of == 0;
-    int64_t own = counts ? b->n_elems.v * (int64_t)ct_dtype_bytes(b->dtype) : 0;
+    int64_t own = counts ? (int64_t)ct_dense_bytes(b->dtype, (size_t)b->n_elems.v) : 0;
     bytes = ct_ceildiv(bytes, SHARED_ALIGN) * SHARED_ALIGN + own;
   }
   return bytes;

@@ -167,7 +167,7 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
     return "declared memory whose size is not that of its layout";
   }
   if (b->alias_of == 0 && b->space == CT_REGISTER &&
-      b->n_elems.v > (b->is_local ? CT_LOCAL_BYTES / (int64_t)ct_dtype_bytes(b->dtype)
+      b->n_elems.v > (b->is_local ? (int64_t)ct_dense_count(b->dtype, CT_LOCAL_BYTES)
                                   : CT_FRAGMENT_ELEMENTS)) {
     return "more registers than a thread has";
   }
@@ -339,7 +339,7 @@ static bool is_of_launch(const CtIr *ir, CtVal v) {
 const char *ct_ir_map_fault(const CtIr *ir, size_t map) {
   const CtTmaMap *m = &ir->maps[map];
   const CtBuf *b = &ir->bufs[m->buf];
-  int64_t bytes = (int64_t)ct_dtype_bytes(m->dtype), box = bytes;
+  int64_t box = 1;
   if (m->name == NULL || m->buf == 0 || b->space != CT_GLOBAL || b->chosen != 0 ||
       m->dtype != b->dtype || m->dtype == CT_VOID || !is_of_launch(ir, m->offset)) {
     return "a tensor map without a tensor";
@@ -355,8 +355,8 @@ const char *ct_ir_map_fault(const CtIr *ir, size_t map) {
     }
     box *= d->box;
   }
-  int64_t row = m->dim[0].box * bytes;
-  bool fits = row % CT_TMA_UNIT == 0 && box <= CT_TMA_MOST_BYTES &&
+  int64_t row = ct_dtype_span(m->dtype, m->dim[0].box);
+  bool fits = row % CT_TMA_UNIT == 0 && ct_dtype_span(m->dtype, box) <= CT_TMA_MOST_BYTES &&
               (m->swizzle == 0 || row <= (int64_t)CT_TMA_UNIT << m->swizzle);
   return fits ? NULL : "a tensor map whose box no instruction moves";
 }

@@ -81,6 +81,13 @@ typedef struct CtBuf {
   CtLoc loc;
 } CtBuf;
 
+/* The bytes that n of its elements take: packed in global and shared memory, dense elsewhere. */
+static inline int64_t ct_buf_bytes(const CtBuf *b, int64_t n) {
+  return b->space == CT_GLOBAL || b->space == CT_SHARED
+             ? ct_dtype_span(b->dtype, n)
+             : (int64_t)ct_dense_bytes(b->dtype, (size_t)n);
+}
+
 /* One condition on the elements of a view: the element at coordinate c is inside where
    at + (shape:stride)(c) < bound, shape being that of the view. */
 typedef struct CtGuardAxis {

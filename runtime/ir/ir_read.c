@@ -303,16 +303,15 @@ static const CtAtom *get_atom(Reader *r) {
 }
 
 static const void *get_elements(Reader *r, const CtBuf *b) {
-  int64_t bytes;
+  size_t bytes;
   if (b->n_elems.kind != CT_STATIC || b->n_elems.v < 0 ||
-      ct_mul_overflow(b->n_elems.v, (int64_t)ct_dtype_bytes(b->dtype), &bytes) ||
-      bytes > r->end - r->at) {
+      !ct_dense_fits(b->dtype, b->n_elems.v, &bytes) || bytes > (size_t)(r->end - r->at)) {
     fail(r, "more elements than bytes");
     return NULL;
   }
-  void *data = allocate(r, (size_t)bytes + 1);
+  void *data = allocate(r, bytes + 1);
   if (data != NULL && bytes > 0) {
-    memcpy(data, r->at, (size_t)bytes);
+    memcpy(data, r->at, bytes);
     r->at += bytes;
   }
   return data;

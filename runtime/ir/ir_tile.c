@@ -231,7 +231,7 @@ void ct_tile_use_words(CtIr *ir, uint32_t buf) { ir->bufs[buf].has_words = true;
 
 /* The CPU engine stands for the newest devices: what holds for a kernel there, `check` looks at. */
 static bool may_be_async(const CtIr *ir, const CtTile *t) {
-  size_t bytes = t->vec * ct_dtype_bytes(ir->bufs[t->dst.buf].dtype);
+  int64_t bytes = ct_buf_bytes(&ir->bufs[t->dst.buf], t->vec);
   return ir->bufs[t->a.buf].dtype == ir->bufs[t->dst.buf].dtype &&
          ir->bufs[t->a.buf].space == CT_GLOBAL && ir->bufs[t->dst.buf].space == CT_SHARED &&
          ir->bufs[t->dst.buf].remote == 0 && (!ir->target.is_cuda || ir->target.sm >= 80) &&

@@ -249,7 +249,7 @@ static CtStatus add_call(CtIr *ir, const CtTmaCall *call, CtOp op, CtErr *err) {
                    .g = ct_ir_alg(ir, err),
                    .tensor = ct_ir_view_name(ir, &source->view),
                    .shared = ct_ir_view_name(ir, &call->shared),
-                   .bytes = (int64_t)ct_dtype_bytes(ir->bufs[source->view.buf].dtype)};
+                   .bytes = (int64_t)ct_value_bytes(ir->bufs[source->view.buf].dtype)};
   d->tile = call->name != NULL ? call->name : "the tile";
   CtStatus status = ct_tma_derive(d);
   status = status == CT_OK ? make_map(d, op == CT_OP_TMA_LOAD, &map) : status;

@@ -142,7 +142,7 @@ static void check_major(const Finder *f, const CtWgmmaTile *tile) {
 void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out) {
   Finder f = {.c = c, .view = v, .of = of};
   CtAlg g = al_trial(&c->g);
-  f.bytes = (int64_t)ct_dtype_bytes(c->ir->bufs[v.buf].dtype);
+  f.bytes = (int64_t)ct_value_bytes(c->ir->bufs[v.buf].dtype);
   f.t = ROW_BYTES / f.bytes;
   f.n = of == CT_ATOM_A ? c->atom->m : c->atom->n;
   f.k = c->atom->k;

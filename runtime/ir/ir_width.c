@@ -138,7 +138,7 @@ size_t ct_ir_view_align(CtIr *ir, CtView v) {
    order, so only a side in memory limits the width. */
 CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec) {
   const CtBuf *buf = &ir->bufs[v.buf];
-  size_t bytes = (size_t)vec * ct_dtype_bytes(buf->dtype);
+  size_t bytes = ct_dense_bytes(buf->dtype, (size_t)vec);
   if (!guard_allows(ir, &v, size, vec)) {
     return CT_WIDTH_GUARD;
   }
@@ -188,7 +188,7 @@ CtWidth ct_tile_copy_width(CtIr *ir, CtView src, CtView dst, CtInt size) {
     return (CtWidth){1, CT_WIDTH_REGISTERS, 0};
   }
   return find_width(ir, 2, (CtView[]){src, dst}, (const uint8_t[]){1, 0}, size.v, size.v,
-                    MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(to->dtype));
+                    (int64_t)ct_dense_count(to->dtype, MAX_VECTOR_BYTES));
 }
 
 CtWidth ct_tile_row_width(CtIr *ir, CtView v, uint8_t of) {
@@ -207,7 +207,7 @@ CtWidth ct_tile_row_width(CtIr *ir, CtView v, uint8_t of) {
     return (CtWidth){1, CT_WIDTH_EXTENT, of};
   }
   return find_width(ir, 1, &v, &of, size.v, rows.v,
-                    MAX_VECTOR_BYTES / (int64_t)ct_dtype_bytes(buf->dtype));
+                    (int64_t)ct_dense_count(buf->dtype, MAX_VECTOR_BYTES));
 }
 
 void ct_tile_limit_width(CtIr *ir, CtView pred, CtInt size, CtWidth *w) {

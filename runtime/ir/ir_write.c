@@ -204,7 +204,7 @@ static void put_array(Writer *w, const CtField *f, const void *base, const void 
 }
 
 static void put_elements(Writer *w, const CtBuf *b) {
-  ct_text_add(w->out, b->data, (size_t)b->n_elems.v * ct_dtype_bytes(b->dtype));
+  ct_text_add(w->out, b->data, ct_dense_bytes(b->dtype, (size_t)b->n_elems.v));
 }
 
 static void put_element(Writer *w, const CtField *f, const void *base, const void *at) {

@@ -49,8 +49,8 @@ void ct_term_bounds(bool is_extent, bool is_wide, int64_t *low, int64_t *high) {
 CtTerm ct_term_constant(int64_t v) { return (CtTerm){.low = v, .high = v}; }
 
 int64_t ct_terms_most_last(CtDtype dtype, bool is_wide) {
-  int64_t most = is_wide ? ct_call_most(true) : CT_MOST_NARROW;
-  return most / (int64_t)ct_dtype_bytes(dtype) - 1;
+  int64_t wide = (int64_t)ct_dense_count(dtype, (uint64_t)ct_call_most(true));
+  return (is_wide ? wide : ct_most_narrow(dtype)) - 1;
 }
 
 /* What follows is done at each launch, so it has few branches: tests are differences, below 0 if something is wrong. */
@@ -84,7 +84,7 @@ static bool is_wide(const CtCallTensor *t, const Reach *r, int64_t last) {
   for (int i = 0; i < t->rank; i++) {
     longest = ct_max(longest, t->shape[i]);
   }
-  return ct_call_is_wide(last, r->size, longest, (int64_t)ct_dtype_bytes(t->dtype));
+  return ct_call_is_wide(last, r->size, longest, t->dtype);
 }
 
 /* An extent of a narrow tensor is a term's; it has no more elements than one with strides of 1 could have. */

@@ -59,8 +59,8 @@ static inline int64_t ct_call_most_elements(bool is_wide) {
 
 /* Offsets are 32 bits wide if the tensor, whose last element has the index `last`, spans less than 2^31 bytes, counts,
    with strides of 0, fewer elements than that, and has no longer mode. */
-static inline bool ct_call_is_wide(int64_t last, int64_t size, int64_t longest, int64_t bytes) {
-  return last >= CT_MOST_NARROW / bytes || size > ct_call_most_elements(false) ||
+static inline bool ct_call_is_wide(int64_t last, int64_t size, int64_t longest, CtDtype dtype) {
+  return last >= ct_most_narrow(dtype) || size > ct_call_most_elements(false) ||
          longest >= CT_MOST_NARROW;
 }
 

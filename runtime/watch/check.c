@@ -16,7 +16,7 @@ enum { MAX_HELD = 1 << 20 }; /* accesses of a block that are left out; then the 
 /* The warp and the memory may belong to different blocks. The barriers of copies are those of
    the block that owns the memory. */
 void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e) {
-  uint8_t atomic = a->is_atomic ? (uint8_t)ct_dtype_bytes(a->buf->dtype) : 0;
+  uint8_t atomic = a->is_atomic ? (uint8_t)ct_value_bytes(a->buf->dtype) : 0;
   ct_check_event_of(ct_check_worker(a->w->worker), a->in, a->w->index, atomic, e);
   if (a->is_atomic && ct_in_is(&k->code[e->in], CT_INS_ATOMIC)) {
     const CtAtomicImm imm = {.imm = k->code[e->in].imm};
@@ -63,7 +63,7 @@ static bool are_aligned(const CtAccess *a, uint64_t begin, uint64_t bytes) {
 
 /* Reports vectors that do not begin at a multiple of their size. */
 static void look_at_alignment(CtCheckWorker *k, const CtAccess *a) {
-  uint64_t bytes = a->vec * ct_dtype_bytes(a->buf->dtype);
+  uint64_t bytes = (uint64_t)ct_dtype_span(a->buf->dtype, a->vec);
   uint64_t begin = a->buf->space == CT_GLOBAL ? (uint64_t)(uintptr_t)a->mem->ptr : a->buf->at;
   int64_t off[CT_LANES];
   if (a->vec <= 1 || a->buf->space == CT_REGISTER ||
@@ -134,7 +134,7 @@ static void clear_result(const CtIn *code, CtWarp *w, uint32_t lanes) {
   char role = ct_in_roles(code)[0];
   CtAtomicImm imm = {.imm = code->imm};
   uint8_t type = ct_in_is(code, CT_INS_ATOMIC) ? imm.u.dtype : ct_in_row(code)->type;
-  bool wide = ct_dtype_bytes((CtDtype)type) == 8;
+  bool wide = ct_value_bytes((CtDtype)type) == 8;
   if (role == 'S') {
     CT_AT(CtScalar, w, code->d)->i = 0;
   } else if (role == 'M') {
@@ -171,9 +171,9 @@ typedef struct BoxLook {
 
 static void look_at_row(void *ud, int64_t off, int64_t bytes) {
   BoxLook *l = ud;
-  int64_t element = (int64_t)ct_dtype_bytes(l->a.buf->dtype);
-  l->a.n = l->a.n_rows = bytes / element;
-  l->a.base = l->a.lo = off / element;
+  CtDtype dtype = l->a.buf->dtype;
+  l->a.n = l->a.n_rows = ct_dtype_count(dtype, bytes);
+  l->a.base = l->a.lo = ct_dtype_count(dtype, off);
   l->a.hi = l->a.base + l->a.n - 1;
   look_at_access(l->k, &l->a, false);
 }

@@ -81,8 +81,8 @@ static CtBlank *find(const CtCheck *c, const char *begin, size_t bytes) {
 
 static void look_at_element(CtCheckWorker *k, const CtAccess *a, bool reads, int lane,
                             int64_t off) {
-  size_t bytes = ct_dtype_bytes(a->buf->dtype);
-  const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
+  size_t bytes = ct_value_bytes(a->buf->dtype);
+  const char *at = ct_access_ptr(a, off);
   CtBlank *b = find(k->check, at, bytes);
   if (b == NULL) {
     return;
@@ -104,16 +104,17 @@ static void look_at_element(CtCheckWorker *k, const CtAccess *a, bool reads, int
 /* The blank whose elements are those of a regular access, and which of them is the tensor's first; NULL: it is
    another access. */
 static CtBlank *blank_of(const CtCheck *c, const CtAccess *a, int64_t *origin) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  CtDtype dtype = a->buf->dtype;
   if (!a->is_regular) {
     return NULL;
   }
-  const char *begin = (const char *)a->mem->ptr + a->lo * bytes;
-  CtBlank *b = find(c, begin, (size_t)((a->hi - a->lo + 1) * bytes));
-  if (b == NULL || b->element != (size_t)bytes || (begin - b->begin) % bytes != 0) {
+  const char *begin = ct_access_ptr(a, a->lo);
+  CtBlank *b = find(c, begin, (size_t)ct_dtype_span(dtype, a->hi - a->lo + 1));
+  if (b == NULL || b->element != ct_value_bytes(dtype) ||
+      !ct_dtype_begins_at(dtype, (uint64_t)(begin - b->begin))) {
     return NULL;
   }
-  *origin = (begin - b->begin) / bytes - a->lo;
+  *origin = ct_dtype_count(dtype, begin - b->begin) - a->lo;
   return b;
 }
 

@@ -321,8 +321,8 @@ static void note(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off, uin
 
 static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
   const CtEarly *e = k->check->early;
-  size_t bytes = ct_dtype_bytes(a->buf->dtype);
-  const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
+  size_t bytes = ct_value_bytes(a->buf->dtype);
+  const char *at = ct_access_ptr(a, off);
   for (size_t i = 0; i < e->n_past; i++) {
     const Past *p = &e->past[i];
     for (size_t b = 0; b < bytes; b++) {
@@ -339,9 +339,9 @@ static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) 
 }
 
 static void see(const CtGlobalRegion *r, const CtAccess *a, int64_t off) {
-  size_t bytes = ct_dtype_bytes(a->buf->dtype);
-  size_t first = (size_t)((const char *)a->mem->ptr - r->begin + off * (int64_t)bytes) >> r->bits;
-  for (size_t g = first; g < first + (bytes >> r->bits); g++) {
+  size_t first = (size_t)(ct_access_ptr(a, off) - r->begin) >> r->bits;
+  size_t end = first + ct_check_granules(a->buf->dtype, r->bits);
+  for (size_t g = first; g < end; g++) {
     if (!a->is_atomic) {
       atomic_store_explicit(&r->seen[g], CT_SEEN, memory_order_relaxed);
     } else if (atomic_load_explicit(&r->seen[g], memory_order_relaxed) == CT_SEEN_NOT) {
@@ -404,7 +404,7 @@ void ct_early_access(CtCheckWorker *k, const CtAccess *a) {
   if (r == NULL || r->seen == NULL) {
     return;
   }
-  if (a->is_regular && !a->is_atomic && ct_dtype_bytes(a->buf->dtype) == r->granule) {
+  if (a->is_regular && !a->is_atomic && ct_value_bytes(a->buf->dtype) == r->granule) {
     see_regular(r, a);
   } else {
     each(k, a, a->mask, r);

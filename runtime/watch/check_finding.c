@@ -207,7 +207,7 @@ static void turn_ranks(CtFound *f) {
   int other_line = job->program->locs[f->other].line;
   bool later = other_line != line ? other_line > line : job->number > f->job->number;
   const CtSimtBuf *buf = &f->job->program->bufs[f->buf];
-  const char *begin, *at = f->begin + f->off * (int64_t)ct_dtype_bytes(buf->dtype);
+  const char *begin, *at = f->begin + ct_dtype_byte(buf->dtype, f->off);
   int64_t off;
   bool turns = how == CT_RACE_READ_WRITE || (how == CT_RACE_WRITE_WRITE && later);
   uint32_t found = turns ? find_buffer(job, at, &begin, &off) : 0;

@@ -203,7 +203,7 @@ static void note_places(CtFlagOp *op, const CtAccess *a) {
     int64_t off;
     int lane = ct_first_lane(rest);
     if (ct_access_at(a, 0, lane, &off)) {
-      const char *at = (const char *)a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
+      const char *at = ct_access_ptr(a, off);
       bool is_new = op->n_places == 0 || op->places[op->n_places - 1].at != at;
       op->n_places += is_new;
       CtFlagPlace *place = &op->places[op->n_places - 1];
@@ -326,7 +326,7 @@ void ct_flag_fence(CtCheckWorker *k, const CtWarp *w, bool is_sys) {
 bool ct_flag_has_seen(const CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) {
   CtFlags *f = ct_flags_of(k);
   CtFlagOp owner;
-  const char *at = (const char *)a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
+  const char *at = ct_access_ptr(a, off);
   if (k->lanes == NULL) {
     return false;
   }

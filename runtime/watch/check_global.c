@@ -316,10 +316,10 @@ static bool enter_granule(Touch *t, size_t g) {
 }
 
 static void touch_one(Touch *t, int lane, int64_t off) {
-  size_t bytes = ct_dtype_bytes(t->a->buf->dtype);
-  size_t first =
-      (size_t)(t->a->mem->ptr - t->region->begin + off * (int64_t)bytes) >> t->region->bits;
-  for (size_t g = first; g < first + (bytes >> t->region->bits); g++) {
+  int bits = t->region->bits;
+  size_t first = (size_t)(ct_access_ptr(t->a, off) - t->region->begin) >> bits;
+  size_t end = first + ct_check_granules(t->a->buf->dtype, bits);
+  for (size_t g = first; g < end; g++) {
     if (enter_granule(t, g)) {
       touch_granule(t, g % CT_GLOBAL_CHUNK, lane, off, g == first);
     }
@@ -466,7 +466,7 @@ static bool touch_along(Touch *t, size_t begin) {
 /* Takes an access of whole lines; false: it is none, or a line has to be cut. */
 static bool touch_lines(Touch *t) {
   size_t begin = (size_t)(t->a->mem->ptr - t->region->begin) >> t->region->bits;
-  return ct_dtype_bytes(t->a->buf->dtype) == t->region->granule &&
+  return ct_value_bytes(t->a->buf->dtype) == t->region->granule &&
          (touch_across(t, begin) || (t->a->n > 1 && touch_along(t, begin)));
 }
 
@@ -479,7 +479,7 @@ static void touch_regular(Touch *t) {
   if (touch_lines(t)) {
     return;
   }
-  if (!has_others && ct_dtype_bytes(a->buf->dtype) == t->region->granule) {
+  if (!has_others && ct_value_bytes(a->buf->dtype) == t->region->granule) {
     touch_writes(t);
     return;
   }

@@ -57,7 +57,7 @@ static inline bool ct_latest_is_wanted(const CtSimtProgram *p, bool loads, uint8
     const CtAtomicImm imm = {.imm = p->code[i].imm};
     if (ct_in_is(&p->code[i], CT_INS_ATOMIC) && p->bufs[imm.u.buf].space == CT_SHARED &&
         (imm.u.op == CT_OP_ATOMIC_LOAD) == loads) {
-      uint8_t here = (uint8_t)ct_dtype_bytes(p->bufs[imm.u.buf].dtype);
+      uint8_t here = (uint8_t)ct_value_bytes(p->bufs[imm.u.buf].dtype);
       *bytes = !has || *bytes == here ? here : 0;
       has = true;
     }

@@ -96,7 +96,7 @@ static bool place_buffers(CtCheck *c) {
   c->granule = 8;
   for (uint32_t b = 1; c->first_row != NULL && b < p->n_bufs; b++) {
     if (p->bufs[b].space == CT_SHARED) {
-      uint32_t bytes = (uint32_t)ct_dtype_bytes(p->bufs[b].dtype);
+      uint32_t bytes = (uint32_t)ct_value_bytes(p->bufs[b].dtype);
       c->granule = bytes < c->granule ? bytes : c->granule;
     } else if (p->bufs[b].space == CT_REGISTER) {
       c->first_row[b] = n_rows;

@@ -91,7 +91,7 @@ typedef struct Odd {
 
 static void look_at_value(Odd *odd, uint32_t lanes, CtDtype t, const char *p) {
   uint64_t bits = 0;
-  memcpy(&bits, p, ct_dtype_bytes(t));
+  memcpy(&bits, p, ct_value_bytes(t));
   double v = ct_float_of_bits(t, bits);
   odd->nan |= isnan(v) ? lanes : 0;
   odd->inf |= isinf(v) ? lanes : 0;
@@ -101,7 +101,7 @@ static void look_at_value(Odd *odd, uint32_t lanes, CtDtype t, const char *p) {
 static void look_at_word(Odd *odd, uint32_t lanes, CtDtype t, bool is_pair, const char *p) {
   look_at_value(odd, lanes, t, p);
   if (is_pair) {
-    look_at_value(odd, lanes, t, p + ct_dtype_bytes(t));
+    look_at_value(odd, lanes, t, p + ct_value_bytes(t));
   }
 }
 
@@ -109,7 +109,7 @@ static void look_at_word(Odd *odd, uint32_t lanes, CtDtype t, bool is_pair, cons
 static void look_at_slot(Odd *odd, const CtWarp *w, uint32_t slot, char role, CtDtype t,
                          bool is_pair) {
   const char *p = CT_CAT(char, w, slot);
-  size_t step = ct_dtype_bytes(t) == 8 ? 8 : 4;
+  size_t step = ct_value_bytes(t) == 8 ? 8 : 4;
   if (role == 's' || role == 'S') {
     look_at_word(odd, CT_ALL_LANES, t, is_pair, p);
     return;

@@ -190,7 +190,7 @@ static const char *element_of(const CtWarp *w, const CtTileArg *arg, int lane, i
 static int64_t value_at(const CtSimtProgram *p, const CtTileArg *arg, const char *at) {
   CtDtype t = p->bufs[arg->buf].dtype;
   uint64_t bits = 0;
-  memcpy(&bits, at, ct_dtype_bytes(t));
+  memcpy(&bits, at, ct_value_bytes(t));
   return ct_int_of_bits(t, bits);
 }
 

@@ -61,9 +61,8 @@ static inline const CtCheckEvent *ct_shadow_event(const CtCheckWorker *k, uint32
 /* Element `off` of a shared buffer covers *n granules; returns the first. */
 static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf *buf, int64_t off,
                                         int *n) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype);
-  *n = (int)(bytes >> k->granule_bits);
-  return (buf->at + off * bytes) >> k->granule_bits;
+  *n = (int)ct_check_granules(buf->dtype, k->granule_bits);
+  return (buf->at + ct_dtype_byte(buf->dtype, off)) >> k->granule_bits;
 }
 
 /* Does the access go to 32 neighbouring granules for each element, none of which needs a closer
@@ -71,7 +70,7 @@ static inline int64_t ct_shadow_granule(const CtCheckWorker *k, const CtSimtBuf 
 static inline bool ct_shadow_is_run(const CtCheckWorker *k, const CtAccess *a) {
   return a->mask == CT_ALL_LANES && !k->has_atomics && a->pattern != NULL &&
          a->pattern->kind[CT_LEVELS - 1] == CT_CONTIGUOUS &&
-         ct_dtype_bytes(a->buf->dtype) == k->check->granule;
+         ct_value_bytes(a->buf->dtype) == k->check->granule;
 }
 
 /* The entry of the cache of compared reads for this read. The cache has one entry for each hash,

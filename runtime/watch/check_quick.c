@@ -172,7 +172,7 @@ static CtHandler of_memory(const CtCheck *c, const CtIn *code) {
   if (c->has_clocks || !is_shared(c, code)) {
     return NULL;
   }
-  bool has_granule = ct_dtype_bytes(c->job->program->bufs[ct_in_buf(code)].dtype) == c->granule;
+  bool has_granule = ct_value_bytes(c->job->program->bufs[ct_in_buf(code)].dtype) == c->granule;
   return !ct_in_stores(code) ? load_again : has_granule ? store_run : NULL;
 }
 

@@ -153,7 +153,7 @@ static void add_regions(const CtSimtJob *job, CtGlobal *g, uint32_t b, Use use) 
                           .end = s.span[i].end,
                           .is_written = use.writes,
                           .is_read = use.reads,
-                          .granule = (uint32_t)ct_dtype_bytes(buf->dtype)};
+                          .granule = (uint32_t)ct_value_bytes(buf->dtype)};
       memcpy(r.has, use.has, sizeof r.has);
       add_region(g, r);
     }

@@ -351,6 +351,9 @@ struct CtCheck {
   bool is_tracked; /* its accesses to global memory are kept for later dependent launches */
 };
 
+/* Granules of 1 << bits bytes that an element has; packed elements are not accessed one by one. */
+static inline size_t ct_check_granules(CtDtype t, int bits) { return ct_value_bytes(t) >> bits; }
+
 static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watched; }
 
 static inline int32_t ct_check_thread(int32_t warp, int lane) { return warp * CT_LANES + lane; }

@@ -256,8 +256,8 @@ typedef struct Earlier {
 /* Compares an element with what launches of a stream did; of those that it is not ordered with, the last one counts. */
 static void look_in(const CtCheckWorker *k, const CtAccess *a, int64_t off, const Done *d,
                     Earlier *out) {
-  size_t bytes = ct_dtype_bytes(a->buf->dtype);
-  const char *at = (const char *)a->mem->ptr + off * (int64_t)bytes;
+  size_t bytes = ct_value_bytes(a->buf->dtype);
+  const char *at = ct_access_ptr(a, off);
   uint32_t known = known_of(k->k->job->launch, d->stream);
   for (size_t b = 0; b < bytes; b++) {
     bool wrote, is_inside = at + b >= d->begin && at + b < d->end;

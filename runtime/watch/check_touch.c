@@ -387,7 +387,7 @@ static bool is_own(const Touch *t, const Run *r) {
 static void note_write(Touch *t, const Run *r) {
   uint32_t word = word_of(t, r), step = (uint32_t)r->step;
   if (is_own(t, r)) {
-    int each = (int)(ct_dtype_bytes(t->a->buf->dtype) >> t->k->granule_bits);
+    int each = (int)ct_check_granules(t->a->buf->dtype, t->k->granule_bits);
     for (int64_t i = 0; i < r->n; i++) {
       write_granule(t, r->g + i, r->lane + (int)i * r->step, r->off + i / each, i % each == 0);
     }

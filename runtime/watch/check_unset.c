@@ -102,14 +102,14 @@ static bool is_set(const CtCheckWorker *k, const CtAccess *a, CtRange r) {
     return true;
   }
   return a->is_regular && a->pos != a->own_pos &&
-         ct_dtype_bytes(a->buf->dtype) == k->check->granule && are_all_set(k, a);
+         ct_value_bytes(a->buf->dtype) == k->check->granule && are_all_set(k, a);
 }
 
 /* Is the first granule of each element of these lanes initialised, and is it the only one? */
 static bool is_row_set(const CtCheckWorker *k, const CtAccess *a, uint32_t lanes,
                        const int64_t off[CT_LANES]) {
   const uint32_t *shadow = &k->shadow[a->buf->at >> k->granule_bits];
-  uint32_t unset = (uint32_t)(ct_dtype_bytes(a->buf->dtype) != k->check->granule);
+  uint32_t unset = (uint32_t)(ct_value_bytes(a->buf->dtype) != k->check->granule);
   for (uint32_t rest = unset == 0 ? lanes : 0; rest != 0; rest &= rest - 1) {
     unset |= (uint32_t)(shadow[off[ct_first_lane(rest)]] < k->block_word);
   }

@@ -13,7 +13,7 @@ static uint64_t bits_at(const char *p, size_t bytes) {
 
 /* The bits of a lane of a slot; a bool is a bit of a mask. */
 static uint64_t slot_bits(const CtWarp *w, uint32_t at, CtDtype t, int lane) {
-  size_t bytes = ct_dtype_bytes(t);
+  size_t bytes = ct_value_bytes(t);
   if (t == CT_bool) {
     return *CT_CAT(uint32_t, w, at) >> lane & 1;
   }
@@ -32,7 +32,7 @@ static bool copied_bits(const CtAccess *a, const CtTileOp *t, int64_t e, int lan
     return false;
   }
   const char *p = mem->ptr + off * (int64_t)mem->elem_bytes + (int64_t)lane * mem->lane_bytes;
-  *bits = ct_convert(t->dst.dtype, t->a.dtype, bits_at(p, ct_dtype_bytes(t->a.dtype)));
+  *bits = ct_convert(t->dst.dtype, t->a.dtype, bits_at(p, ct_value_bytes(t->a.dtype)));
   return true;
 }
 
@@ -57,15 +57,15 @@ static bool written_bits(const CtAccess *a, int64_t e, int lane, uint64_t *bits)
 
 bool ct_check_is_same(const CtAccess *a, int64_t e, int lane, int64_t off) {
   uint64_t bits;
-  const char *p = a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
-  return written_bits(a, e, lane, &bits) && bits == bits_at(p, ct_dtype_bytes(a->buf->dtype));
+  const char *p = ct_access_ptr(a, off);
+  return written_bits(a, e, lane, &bits) && bits == bits_at(p, ct_value_bytes(a->buf->dtype));
 }
 
 bool ct_check_write_early(const CtAccess *a, int64_t e, int lane, int64_t off) {
   uint64_t bits;
   bool is_known = written_bits(a, e, lane, &bits);
   if (is_known) { /* little-endian, as bits_at */
-    memcpy(a->mem->ptr + off * (int64_t)a->mem->elem_bytes, &bits, ct_dtype_bytes(a->buf->dtype));
+    memcpy(ct_access_ptr(a, off), &bits, ct_value_bytes(a->buf->dtype));
   }
   return is_known;
 }

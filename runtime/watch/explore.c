@@ -156,16 +156,16 @@ static void compare_results(Exploration *x, CtOrderPolicy policy, uint64_t seed)
   if (buf == NULL) {
     return;
   }
-  size_t bytes = ct_dtype_bytes(buf->dtype);
+  size_t bytes = ct_value_bytes(buf->dtype);
+  int n_digits = ct_dtype_width(buf->dtype) / 4;
   const char *element =
-      (const char *)e->launch->slots[buf->slot].ptr + ct_dtype_span(buf->dtype, off);
+      (const char *)e->launch->slots[buf->slot].ptr + ct_dtype_byte(buf->dtype, off);
   char text[256];
   snprintf(text, sizeof text,
            "order: %s[%lld] depends on the order of the warps: its bits are 0x%0*llx in the "
            "first order, and 0x%0*llx in the schedule below",
-           buf->name, (long long)off, (int)bytes * 2,
-           bits_at(ct_simt_kept_at(&x->after, element), bytes), (int)bytes * 2,
-           bits_at(element, bytes));
+           buf->name, (long long)off, n_digits, bits_at(ct_simt_kept_at(&x->after, element), bytes),
+           n_digits, bits_at(element, bytes));
   const CtLoc loc = e->program->locs[e->program->body];
   CtFinding f = {.kind = CT_CHECK_ORDER,
                  .kernel = e->program->name,

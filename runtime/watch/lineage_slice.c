@@ -93,7 +93,7 @@ static void name_wanted(Slice *s, int64_t n, uint32_t i, int64_t off) {
   if (t != NULL && !s->rows->failed && buf->space == CT_GLOBAL) {
     CtTrailMark *m = &t->mark[t->n - (size_t)n];
     m->buf = buf->memory;
-    m->off = off * (int64_t)ct_dtype_bytes(buf->dtype) / (int64_t)ct_dtype_bytes(buf->of);
+    m->off = ct_dtype_count(buf->of, ct_dtype_byte(buf->dtype, off));
   }
 }
 
@@ -113,8 +113,9 @@ static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, in
 static void note_in(Slice *s, CtLineageKind kind, uint32_t i, int64_t off, int lane,
                     int64_t owner) {
   const CtSimtBuf *buf = &s->p->bufs[i];
-  int64_t bytes = (int64_t)ct_dtype_bytes(buf->dtype), of = (int64_t)ct_dtype_bytes(buf->of);
-  for (int64_t e = off * bytes / of; e * of < (off + 1) * bytes; e++) {
+  int64_t end = ct_dtype_byte(buf->dtype, off) + (int64_t)ct_value_bytes(buf->dtype);
+  for (int64_t e = ct_dtype_count(buf->of, ct_dtype_byte(buf->dtype, off));
+       ct_dtype_byte(buf->of, e) < end; e++) {
     add_row_of(s, kind, lane, buf->memory, e, owner);
   }
 }
@@ -143,7 +144,7 @@ static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, i
 /* Wants an element of a lane, for a value that this step gives to lane `by`; a 0 if a guard or a predicate leaves it
    out. */
 static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, int by) {
-  int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  int64_t off, bytes = (int64_t)ct_value_bytes(a->buf->dtype);
   if (!element_at(s, a, e, lane, &off)) {
     want_zero(s, by);
     return;
@@ -160,7 +161,7 @@ static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
 
 /* Did the set have a byte of the element that this step writes? Takes its bytes out. */
 static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
-  int64_t off, bytes = (int64_t)ct_dtype_bytes(a->buf->dtype);
+  int64_t off, bytes = (int64_t)ct_value_bytes(a->buf->dtype);
   bool found = false;
   if (s->wanted.n > 0 && element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
@@ -432,7 +433,7 @@ static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
   const CtMove *m = t->move;
-  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), per = bytes / m->bytes;
+  int64_t bytes = (int64_t)ct_value_bytes(t->dtype), per = bytes / m->bytes;
   const uint16_t *from = m->from + lane * m->n_dst * per + e % dst->n_rows * per;
   for (int64_t i = 0; i < per; i++) {
     int64_t source = from[i] % CT_MOVE_BYTES / bytes + e / dst->n_rows * a->n_rows;
@@ -514,11 +515,11 @@ static bool take_bytes(Slice *s, const char *at, int64_t n, int lane) {
 /* Walks over an element of a box in a block: a load wrote it there, or a store read it. */
 static void walk_element(Slice *s, const CtSimtTma *t, const CtHistoryBox *b, const CtTmaUnit *u,
                          int rank, int64_t i) {
-  int64_t bytes = (int64_t)ct_dtype_bytes(t->dtype), owner = s->r->team[rank].block;
+  int64_t bytes = (int64_t)ct_value_bytes(t->dtype), owner = s->r->team[rank].block;
   const char *in_shared = s->r->team[rank].shared + u->place + i;
   const char *in_global = b->global + u->off + i;
-  int64_t at_shared = (u->place + i - s->p->bufs[t->shared].at) / bytes;
-  int64_t at_global = (u->off + i) / bytes;
+  int64_t at_shared = ct_dtype_count(t->dtype, u->place + i - s->p->bufs[t->shared].at);
+  int64_t at_global = ct_dtype_count(t->dtype, u->off + i);
   bool is_inside = i >= u->from && i < u->to;
   if (!t->is_store && take_bytes(s, in_shared, bytes, b->lane)) {
     note_in(s, CT_LINEAGE_WRITES, t->shared, at_shared, b->lane, owner);
@@ -549,7 +550,7 @@ static void walk_boxes(Slice *s) {
     const CtHistoryBox *b = &s->r->boxes[s->step->accesses + i];
     for (uint32_t ranks = b->ranks; ranks != 0; ranks &= ranks - 1) {
       for (int64_t u = 0; u < b->n; u++) {
-        for (int64_t at = 0; at < CT_TMA_UNIT; at += (int64_t)ct_dtype_bytes(t->dtype)) {
+        for (int64_t at = 0; at < CT_TMA_UNIT; at += ct_dtype_span(t->dtype, 1)) {
           walk_element(s, t, b, &b->units[u], ct_first_lane(ranks), at);
         }
       }

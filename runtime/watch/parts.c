@@ -253,7 +253,7 @@ static void add_row(void *ud, int64_t off, int64_t bytes) {
 static void add_box(CtParts *t, Keeper *k, const CtWarp *w, const CtSimtTma *tma, CtPart part) {
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    Rows rows = {t, k, 0, (int64_t)ct_dtype_bytes(tma->dtype)};
+    Rows rows = {t, k, 0, (int64_t)ct_value_bytes(tma->dtype)};
     (void)ct_simt_tma_rows(w, tma, lane, add_row, &rows);
     if (rows.n > 0) {
       part.base = k->scratch[0];
@@ -434,7 +434,7 @@ void ct_parts_site(const CtParts *t, const CtSimtProgram *p, uint32_t site, CtPa
                       .loop = loop == 0 ? 0 : p->locs[loop].line,
                       .buf = buf->memory,
                       .at = buf->space == CT_SHARED ? (int64_t)buf->at - (int64_t)of->at : 0,
-                      .bytes = (uint32_t)ct_dtype_bytes(buf->dtype),
+                      .bytes = (uint32_t)ct_value_bytes(buf->dtype),
                       .reads = o->reads,
                       .writes = o->writes,
                       .is_box = ct_in_is(code, CT_INS_TMA),

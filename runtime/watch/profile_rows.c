@@ -137,7 +137,7 @@ static void set_tile_site(const CtSimtProgram *p, const CtTileOp *t, CtProfileSi
 }
 
 static void set_box_site(const CtSimtTma *t, CtProfileSite *s) {
-  s->width = (CtWidth){(uint8_t)(16 / ct_dtype_bytes(t->dtype)), CT_WIDTH_WIDEST, 0};
+  s->width = (CtWidth){(uint8_t)ct_dtype_count(t->dtype, 16), CT_WIDTH_WIDEST, 0};
   s->reads = !s->writes;
   ct_profile_set_map(s, t);
 }

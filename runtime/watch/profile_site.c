@@ -53,7 +53,7 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
                     .buf = buf,
                     .space = p->bufs[buf].space,
                     .param = p->bufs[buf].param,
-                    .bytes = (uint32_t)ct_dtype_bytes(p->bufs[buf].dtype)};
+                    .dtype = p->bufs[buf].dtype};
   CtOperand operands[CT_MAX_OPERANDS];
   (void)ct_simt_operands(p, code, operands);
   if (operands[operand].arg != NULL) {
@@ -71,7 +71,7 @@ CtProfileAt ct_profile_at(const CtSimtProgram *p, const CtIn *code, int operand,
    of them. */
 static void gather(const CtAccess *a, int64_t first, CtProfileRequest *r) {
   int64_t start = a->buf->space == CT_SHARED ? a->buf->at : (int64_t)(uintptr_t)a->mem->ptr;
-  int64_t bytes = (int64_t)ct_dtype_bytes(a->buf->dtype), off;
+  int64_t off;
   r->mask = 0;
   memset(r->off, 0, sizeof r->off);
   for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
@@ -79,7 +79,7 @@ static void gather(const CtAccess *a, int64_t first, CtProfileRequest *r) {
     if (ct_access_at(a, first, lane, &off) && off >= 0 && off < a->mem->n) {
       r->mask |= 1u << lane;
       r->off[lane] = off;
-      r->at[lane] = start + off * bytes;
+      r->at[lane] = start + ct_dtype_byte(a->buf->dtype, off);
     }
   }
 }
@@ -282,7 +282,7 @@ static void count_request(Sink *s, const CtProfileRequest *r, CtProfileMem *add)
 static void count_access(Sink *s, const CtAccess *a, CtProfileMem *add, CtMergeWindow *window,
                          const CtMergeSink *to) {
   int64_t vec = s->job->sites[s->site].width.vec;
-  CtProfileRequest r = {.bytes = (int)(vec * (int64_t)s->job->ats[s->site].bytes)};
+  CtProfileRequest r = {.bytes = (int)ct_dtype_span(s->job->ats[s->site].dtype, (int64_t)vec)};
   for (int64_t e = 0; e < a->n; e += vec) {
     gather(a, e, &r);
     if (add != NULL) {
@@ -318,7 +318,7 @@ static int64_t base_of(const CtProfileAt *at, CtWarp *w) {
   off = at->wraps ? (int32_t)off : off;
   int64_t start = at->space == CT_SHARED ? w->worker->job->program->bufs[at->buf].at
                                          : (int64_t)(uintptr_t)w->mem[at->buf].ptr;
-  return start + off * (int64_t)at->bytes;
+  return start + ct_dtype_byte(at->dtype, off);
 }
 
 static CtProfileMemo *find_memo(CtProfileCache *k, uint32_t site, uint32_t mask, int32_t warp,

@@ -17,7 +17,7 @@ typedef struct CtProfileAt {
   uint8_t operand; /* in what ct_simt_accesses gives */
   uint32_t base;   /* scalar slot */
   int64_t imm;
-  uint32_t bytes; /* of an element */
+  CtDtype dtype;
   CtSpace space;
   uint32_t buf, param;
 } CtProfileAt;

@@ -228,7 +228,7 @@ static void use_flag(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtAcc
   if (!ct_access_at(a, 0, lane, &off)) {
     return;
   }
-  const char *at = (const char *)a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
+  const char *at = ct_access_ptr(a, off);
   pthread_mutex_lock(&t->flags->lock);
   flag = find_flag(t->flags, at, name_of(w->worker->job->program, a->buf), tells);
   if (flag != NONE) {
@@ -285,13 +285,7 @@ static const bool is_told[CT_SIMT_OP_COUNT] = {
 
 static bool wants(const CtIn *code) { return !is_told[code->u.op]; }
 
-static int64_t box_bytes(const CtSimtTma *tma) {
-  int64_t n = (int64_t)ct_dtype_bytes(tma->dtype);
-  for (int i = 0; i < tma->n; i++) {
-    n *= tma->box[i];
-  }
-  return n;
-}
+static int64_t box_bytes(const CtSimtTma *tma) { return ct_simt_tma_bytes(tma); }
 
 static void add_mma(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTileOp *op) {
   const CtMma *m = op->mma;

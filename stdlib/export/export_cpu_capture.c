@@ -39,7 +39,7 @@ static void NAME_put_launch(NAME_file *f, const NAME_special *special, const NAM
     for (size_t i = 0; i < ir->n_slots; i++) {
       const CtSlot *s = &ir->slots[i];
       bool is_tensor = s->kind == CT_SLOT_POINTER;
-      size_t bytes = is_tensor ? (size_t)n_elems[s->param] * ct_dtype_bytes(s->dtype) : 0;
+      size_t bytes = is_tensor ? (size_t)ct_dtype_span(s->dtype, n_elems[s->param]) : 0;
       if (pass == 0) {
         NAME_put(f, bytes);
       } else if (with_data && bytes > 0) {

@@ -282,7 +282,31 @@ static void test_holds(void) {
   OK(n_wrong == 0, "ct_dtype_holds says what conversions there and back say");
 }
 
+__extension__ typedef __int128 Wide;
+
+/* Elements in memory, against 128 bits: of all types, around all powers of two. */
+static void test_spans(void) {
+  uint64_t n_wrong = 0;
+  for (int t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {
+    for (int log = 0; log < 63; log++) {
+      for (int64_t by = -2; by <= 2; by++) {
+        int64_t n = ct_max(((int64_t)1 << log) + by, 0), span = 0;
+        size_t bytes = 0;
+        Wide bits = (Wide)n * ct_dtype_pitch((CtDtype)t), exact = (bits + 7) / 8;
+        bool overflows = ct_dtype_span_overflow((CtDtype)t, n, &span);
+        bool fits = ct_dtype_span_fits((CtDtype)t, n, &bytes);
+        n_wrong += overflows != (exact > INT64_MAX) || (!overflows && span != exact);
+        n_wrong += fits != (exact <= PTRDIFF_MAX) || (fits && bytes != (size_t)exact);
+        n_wrong += !overflows && ct_dtype_span((CtDtype)t, n) != exact;
+        n_wrong += !overflows && ct_dtype_byte((CtDtype)t, n) != bits / 8;
+      }
+    }
+  }
+  OK(n_wrong == 0, "bytes of n elements in memory: %llu are wrong", (unsigned long long)n_wrong);
+}
+
 int main(void) {
+  test_spans();
   for (size_t i = 0; i < CT_ARRAY_LEN(narrows); i++) {
     test_from_f32(&narrows[i]);
     test_ties(&narrows[i]);

@@ -238,7 +238,7 @@ static uint32_t before_step(CtSimtWatch *watch, const CtIn *code, const CtIn *in
         int64_t off;
         if ((a[i].mask >> lane & 1) != 0 && ct_access_at(&a[i], e, lane, &off)) {
           size_t to = (size_t)off * a[i].mem->elem_bytes + (size_t)lane * a[i].mem->lane_bytes;
-          memset(start[a[i].buf_index] + MAX_BYTES + to, 1, ct_dtype_bytes(a[i].buf->dtype));
+          memset(start[a[i].buf_index] + MAX_BYTES + to, 1, ct_value_bytes(a[i].buf->dtype));
         }
       }
     }

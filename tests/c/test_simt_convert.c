@@ -88,7 +88,7 @@ static bool same(CtDtype to, CtDtype from, uint64_t got, uint64_t want) {
 
 static uint64_t peek(CtDtype t, const char *p, size_t i) {
   uint64_t bits = 0;
-  memcpy(&bits, p + i * ct_dtype_bytes(t), ct_dtype_bytes(t));
+  memcpy(&bits, p + i * ct_value_bytes(t), ct_value_bytes(t));
   return bits;
 }
 
@@ -126,7 +126,7 @@ static void test_pair(CtDtype to, CtDtype from, CtSimtEngine *const *engines, in
   int wrong = 0;
   for (size_t i = 0; i < count_of(from); i++) {
     uint64_t bits = input(from, i);
-    memcpy((char *)x + i * ct_dtype_bytes(from), &bits, ct_dtype_bytes(from));
+    memcpy((char *)x + i * ct_value_bytes(from), &bits, ct_value_bytes(from));
     want[i] = ct_convert(to, from, peek(from, (char *)x, i));
   }
   for (int i = 0; i < n_engines; i++) {

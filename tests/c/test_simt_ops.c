@@ -88,12 +88,12 @@ static Val of_bits(CtDtype t, uint64_t bits) {
 
 static void poke(CtDtype t, void *p, size_t i, Val v) {
   uint64_t bits = bits_of(t, v);
-  memcpy((char *)p + i * ct_dtype_bytes(t), &bits, ct_dtype_bytes(t));
+  memcpy((char *)p + i * ct_value_bytes(t), &bits, ct_value_bytes(t));
 }
 
 static Val peek(CtDtype t, const void *p, size_t i) {
   uint64_t bits = 0;
-  memcpy(&bits, (const char *)p + i * ct_dtype_bytes(t), ct_dtype_bytes(t));
+  memcpy(&bits, (const char *)p + i * ct_value_bytes(t), ct_value_bytes(t));
   return of_bits(t, bits);
 }
 

@@ -385,7 +385,7 @@ static void access(Thread *t, const CtInst *inst, int32_t *v, bool is_store) {
     return;
   }
   CtDtype type = t->g->k.ir.bufs[inst->imm.i].dtype;
-  size_t bytes = ct_dtype_bytes(type), at = (size_t)off * bytes;
+  size_t bytes = ct_value_bytes(type), at = (size_t)off * bytes;
   uint32_t bits = (uint32_t)*v;
   if (is_store) {
     memcpy(t->out + at, &bits, bytes);
@@ -479,7 +479,7 @@ static bool run_threads(const Gen *g, const char *in, char *out, int32_t param, 
 static bool agrees(Gen *g, CtSimtEngine *e, int grid, int block, int32_t param) {
   size_t n = (size_t)(grid * block * PER_THREAD);
   char in[4 * N_IN];
-  size_t bytes = ct_dtype_bytes(g->out_type), in_bytes = ct_dtype_bytes(g->in_type);
+  size_t bytes = ct_value_bytes(g->out_type), in_bytes = ct_value_bytes(g->in_type);
   char *want = calloc(n, bytes), *got = calloc(n, bytes);
   for (size_t i = 0; i < N_IN; i++) {
     uint32_t bits = (uint32_t)((int)i * 37 % 61 - 30);

@@ -280,7 +280,7 @@ static void run_plain(const Problem *p, const void *s, const void *x, CtSlotValu
 
 /* n random elements of `from` to p, the same as `type` to wide. */
 static void fill_both(CtDtype type, CtDtype from, void *p, void *wide, size_t n) {
-  size_t bytes = ct_dtype_bytes(type), narrow = ct_dtype_bytes(from);
+  size_t bytes = ct_value_bytes(type), narrow = ct_value_bytes(from);
   fill_random(type, wide, n);
   for (size_t i = 0; i < n; i++) {
     uint64_t bits = 0;
@@ -294,7 +294,7 @@ static void fill_both(CtDtype type, CtDtype from, void *p, void *wide, size_t n)
 
 /* What `back` gets. */
 static void run_back(const Problem *p, const char *x, char *back) {
-  size_t bytes = ct_dtype_bytes(p->from), own = (size_t)(p->m * p->n);
+  size_t bytes = ct_value_bytes(p->from), own = (size_t)(p->m * p->n);
   for (int t = 0; t < p->block; t++) {
     uint64_t bits = ct_convert(p->from, CT_i32, (uint64_t)t);
     for (size_t i = (size_t)t * own; (!p->divergent || t % 3 < 2) && i < ((size_t)t + 1) * own;

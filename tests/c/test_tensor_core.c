@@ -223,7 +223,7 @@ static const Case cases[] = {
 /* The i-th number of type `dtype`. */
 static float number_of_hex(CtDtype dtype, const char *hex, int i) {
   char digits[17] = {0};
-  size_t n = 2 * (size_t)ct_dtype_bytes(dtype);
+  size_t n = 2 * (size_t)ct_value_bytes(dtype);
   memcpy(digits, hex + (size_t)i * n, n);
   uint32_t bits = (uint32_t)strtoul(digits, NULL, 16);
   return n == 8 ? float_from(bits) : (float)ct_float_of_bits(dtype, bits);

@@ -69,7 +69,7 @@ static void set_operand(Inst *in, CtAtomOperand which, const char *layout) {
   Operand *o = &in->op[which];
   Flat f = flat_of(layout);
   o->dtype = ct_dtype_from_name(in->atom.types[which].name);
-  o->bytes = (int)ct_dtype_bytes(o->dtype);
+  o->bytes = (int)ct_value_bytes(o->dtype);
   o->reg_bytes = o->bytes == 8 ? 8 : 4;
   o->n_values = size_flat(&f) / in->threads;
   o->n_regs = o->n_values * o->bytes / o->reg_bytes;
@@ -129,7 +129,7 @@ static void find_insts(int sm) {
       set_operand(in, CT_ATOM_B, a.layouts[1]);
     } else {
       in->op[CT_ATOM_B].dtype = ct_dtype_from_name(a.types[CT_ATOM_B].name);
-      in->op[CT_ATOM_B].bytes = (int)ct_dtype_bytes(in->op[CT_ATOM_B].dtype);
+      in->op[CT_ATOM_B].bytes = (int)ct_value_bytes(in->op[CT_ATOM_B].dtype);
     }
     set_operand(in, CT_ATOM_C, a.layouts[2]);
     set_operand(in, CT_ATOM_D, a.layouts[2]);

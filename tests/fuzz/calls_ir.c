@@ -383,7 +383,7 @@ static void give(Mutant *m, const CtIr *ir, CtSlotValue *slots, int64_t *n_elems
   for (size_t i = 0; i < ir->n_params; i++) {
     const CtParam *p = &ir->params[i];
     if (p->is_tensor) {
-      size_t bytes = (size_t)N * ct_dtype_bytes(p->dtype);
+      size_t bytes = (size_t)N * ct_value_bytes(p->dtype);
       memory[i] = malloc(bytes);
       must(memory[i] != NULL);
       memset(memory[i], 1, bytes);

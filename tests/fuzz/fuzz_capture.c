@@ -21,7 +21,7 @@ static void check_tensor(const CtCapture *c, const CtCaptureTensor *t) {
   int64_t lo, hi, size;
   must(t->span < c->n_spans);
   must(ct_walk_bounds((CtLayout){t->shape, t->stride}, &lo, &hi, &size, NULL) == CT_OK);
-  must(lo >= 0 && t->at + (uint64_t)(hi + 1) * ct_dtype_bytes(t->dtype) <= c->spans[t->span].bytes);
+  must(lo >= 0 && t->at + (uint64_t)(hi + 1) * ct_value_bytes(t->dtype) <= c->spans[t->span].bytes);
 }
 
 static void check_consistent(const CtCapture *c, const char *bytes, size_t n) {

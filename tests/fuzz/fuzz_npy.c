@@ -21,7 +21,7 @@ static void check_consistent(const CtNpy *h, size_t n) {
     must(h->shape[i] >= 0);
     n_elems = h->shape[i] == 0 || n_elems == 0 ? 0 : n_elems * h->shape[i];
   }
-  must(n_elems == h->n_elems && h->data_bytes == (size_t)n_elems * ct_dtype_bytes(h->dtype));
+  must(n_elems == h->n_elems && h->data_bytes == (size_t)n_elems * ct_value_bytes(h->dtype));
 }
 
 static void check_round_trip(const CtNpy *h) {

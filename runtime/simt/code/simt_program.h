@@ -267,9 +267,7 @@ struct CtSimtProgram {
 /* Elements of a global buffer's memory; 0 of a chosen one. */
 static inline int64_t ct_simt_n_elems(const CtSimtLaunch *l, const CtSimtBuf *b) {
   int64_t n = b->is_chosen ? 0 : ct_max(l->n_elems[b->param], 0);
-  return ct_dtype_is_packed(b->of) != ct_dtype_is_packed(b->dtype)
-             ? ct_dtype_count(b->dtype, ct_dtype_span(b->of, n))
-             : n * (int64_t)ct_dtype_bytes(b->of) / (int64_t)ct_dtype_bytes(b->dtype);
+  return b->of == b->dtype ? n : ct_dtype_count(b->dtype, ct_dtype_span(b->of, n));
 }
 static inline int64_t ct_simt_n_bytes(const CtSimtLaunch *l, const CtSimtBuf *b) {
   return ct_dtype_span(b->dtype, ct_simt_n_elems(l, b));

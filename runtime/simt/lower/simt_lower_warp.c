@@ -73,7 +73,7 @@ void ct_low_atomic(CtLow *l, CtVal v) {
   for (int i = 0; i < inst->n_args; i++) {
     at[i] = ct_low_lanes(l, inst->args[i]);
   }
-  uint32_t bytes = (uint32_t)ct_dtype_bytes(dtype) * CT_LANES;
+  uint32_t bytes = (uint32_t)ct_dense_bytes(dtype, CT_LANES);
   uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false)
                                      : ct_low_slot(l, ct_low_class(dtype), bytes, false);
   ct_low_each(l, (uint32_t)inst->imm.i, 1);

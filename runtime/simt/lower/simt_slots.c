@@ -369,7 +369,7 @@ static CtTuple keep_tuple(CtLow *l, CtTuple t) {
 }
 
 static const void *keep_constant(CtLow *l, const CtBuf *memory) {
-  return keep(l, memory->data, (size_t)memory->n_elems.v, ct_dtype_bytes(memory->dtype));
+  return keep(l, memory->data, (size_t)memory->n_elems.v, ct_value_bytes(memory->dtype));
 }
 
 static void keep_global(CtLow *l, const CtBuf *b, CtSimtBuf *out) {
@@ -503,7 +503,7 @@ static CtStatus add_fragments(CtLow *l, CtErr *err) {
       continue;
     }
     int64_t bytes;
-    if (ct_mul_overflow(b->n_elems.v, (int64_t)ct_dtype_bytes(b->dtype) * CT_LANES, &bytes) ||
+    if (ct_mul_overflow(b->n_elems.v, (int64_t)ct_dense_bytes(b->dtype, CT_LANES), &bytes) ||
         bytes > MAX_WARP_BYTES) {
       return fail_size(l, err);
     }

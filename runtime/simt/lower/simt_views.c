@@ -256,7 +256,7 @@ static const CtSimtOp fast_fill[] = {
 /* The row for a copy of elements as they are, or for one that casts. */
 static CtSimtOp copy_row(const CtTileOp *t) {
   CtDtype to = t->dtype, from = t->a.dtype;
-  size_t bytes = ct_dtype_bytes(to);
+  size_t bytes = ct_value_bytes(to);
   if (from == to || (from == CT_tf32 && to == CT_f32)) {
     return fast_copy[bytes];
   }
@@ -270,7 +270,7 @@ static CtSimtOp copy_row(const CtTileOp *t) {
 
 /* The fast instruction for an operation; TILE if it has none. A tf32 is an f32. */
 static CtSimtOp fast_row(const CtTileOp *t) {
-  size_t bytes = ct_dtype_bytes(t->dtype);
+  size_t bytes = ct_value_bytes(t->dtype);
   if (t->op == CT_OP_COPY) {
     return copy_row(t);
   }
@@ -303,7 +303,7 @@ static int64_t staged_scratch(const CtLow *l, CtTileArg *arg, int64_t at) {
   int64_t rows = l->modes[arg->mode[0]].n, cols = l->modes[arg->mode[1]].n;
   arg->staged = (uint32_t)ct_ceildiv(at, 64) * 64;
   return arg->staged + 8 * (CT_LANES + rows + cols) +
-         rows * cols * CT_LANES * (int64_t)ct_dtype_bytes(arg->dtype);
+         (int64_t)ct_dense_bytes(arg->dtype, (size_t)(rows * cols * CT_LANES));
 }
 
 /* A swizzled destination is written at the end, and swizzled sources are read at the beginning, so

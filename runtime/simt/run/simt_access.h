@@ -86,8 +86,11 @@ static inline int64_t ct_access_offset(const CtAccess *a, int64_t e, int lane) {
 /* Where element `off` is, in bytes: from the start of the block's shared memory, or from the
    start of a global tensor. So two buffers of the same memory agree. */
 static inline int64_t ct_access_byte(const CtAccess *a, int64_t off) {
-  return (a->buf->space == CT_SHARED ? a->buf->at : 0) +
-         off * (int64_t)ct_dtype_bytes(a->buf->dtype);
+  return (a->buf->space == CT_SHARED ? a->buf->at : 0) + ct_dtype_byte(a->buf->dtype, off);
+}
+/* The same as an address. */
+static inline char *ct_access_ptr(const CtAccess *a, int64_t off) {
+  return a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
 }
 
 /* The lanes of the mask that access an element outside the buffer. *e and *off are the first

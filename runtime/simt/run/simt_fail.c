@@ -212,7 +212,7 @@ static CtStatus report_tma_start(const CtWorker *worker, const char *who, CtErr 
   const CtFail *f = &worker->fail;
   const CtSimtProgram *p = worker->job->program;
   const CtSimtTma *t = &p->tmas[f->in->imm];
-  int unit = CT_TMA_UNIT / (int)ct_dtype_bytes(t->dtype);
+  int unit = (int)ct_dtype_count(t->dtype, CT_TMA_UNIT);
   return ct_fail(
       err, CT_EINVAL,
       "%s: a box of %s begins at element %lld of its rows, %s; TMA begins at multiples of 16 bytes, "

@@ -87,7 +87,7 @@ static void open_operand(const CtWarp *w, const CtTileArg *arg, Operand *o) {
   }
   o->arg = arg;
   o->mem = &w->mem[arg->buf];
-  o->bytes = ct_dtype_bytes(arg->dtype);
+  o->bytes = ct_value_bytes(arg->dtype);
   o->n_guards = arg->n_guards;
   o->has_tables = arg->n_guards <= MAX_GUARDS && open_offsets(w, arg, &o->at);
   for (uint32_t i = 0; i < arg->n_guards && o->has_tables; i++) {
@@ -315,7 +315,7 @@ static void write_bits(size_t bytes, char *p, uint64_t bits) {
 
 /* An element of type `from`, widened to t, in which the operation computes. */
 static CtScalar read_as(CtDtype t, CtDtype from, const char *p) {
-  uint64_t bits = ct_convert(t, from, read_bits(ct_dtype_bytes(from), p));
+  uint64_t bits = ct_convert(t, from, read_bits(ct_value_bytes(from), p));
   uint32_t low = (uint32_t)bits;
   CtScalar v = {.i = t == CT_bool ? bits != 0 : (int64_t)bits};
   if (t == CT_f64) {
@@ -332,7 +332,7 @@ static void write_as(CtDtype t, char *p, CtScalar v) {
   uint64_t bits = t == CT_f64   ? ct_bits_of_f64(v.f64)
                   : t == CT_f32 ? ct_bits_of_f32(v.f32)
                                 : (uint64_t)v.i;
-  write_bits(ct_dtype_bytes(t), p, bits);
+  write_bits(ct_value_bytes(t), p, bits);
 }
 
 /* a * b + c in a type that computes: rounded once (fused), or the product first. */
@@ -366,12 +366,12 @@ static CtScalar multiply(CtDtype t, CtScalar a, CtScalar b) {
 
 /* A scalar operand (alpha, beta, a fill's value) as elements of the destination's type. */
 static void operand_values(const Masked *s, uint32_t at, char *values) {
-  size_t bytes = ct_dtype_bytes(s->t->dtype), step = bytes == 8 ? 8 : 4;
+  size_t bytes = ct_value_bytes(s->t->dtype), step = bytes == 8 ? 8 : 4;
   for (int lane = 0; lane < CT_LANES; lane++) {
     uint64_t bits = s->t->dtype == CT_bool
                         ? *CT_CAT(uint32_t, s->w, at) >> lane & 1
                         : read_bits(step, CT_CAT(char, s->w, at) + (size_t)lane * step);
-    write_bits(bytes, values + (size_t)lane * bytes, bits);
+    write_bits(bytes, values + ct_dense_bytes(s->t->dtype, (size_t)lane), bits);
   }
 }
 

@@ -93,7 +93,7 @@ const CtIn *ct_simt_do_WARP_COPY(const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = w->worker->job->program;
   const CtTileOp *t = &p->tiles[in->imm];
   const CtMove *m = t->move;
-  size_t bytes = ct_dtype_bytes(t->dtype);
+  size_t bytes = ct_value_bytes(t->dtype);
   Side src = open_side(in, w, &t->a, m->n_src, false);
   Side dst = open_side(in, w, &t->dst, m->n_dst, true);
   char from[CT_LANES * CT_MOVE_BYTES] = {0}, to[CT_LANES * CT_MOVE_BYTES];

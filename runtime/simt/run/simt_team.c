@@ -273,7 +273,7 @@ static void set_thread_indices(const CtSimtProgram *p, CtWarp *w) {
 
 static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
   const CtSimtLaunch *launch = k->job->launch;
-  uint32_t bytes = (uint32_t)ct_dtype_bytes(b->dtype);
+  uint32_t bytes = (uint32_t)ct_value_bytes(b->dtype);
   switch (b->space) {
     case CT_GLOBAL: {
       char *begin = b->is_chosen ? NULL : launch->slots[b->slot].ptr;

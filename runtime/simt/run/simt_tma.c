@@ -67,7 +67,7 @@ static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
              .end = global->n * (int64_t)global->elem_bytes,
              .shared = k->shared,
              .lo = k->job->program->bufs[t->shared].at,
-             .bytes = (int64_t)ct_dtype_bytes(t->dtype),
+             .bytes = (int64_t)ct_value_bytes(t->dtype),
              .first = given->numbers[CT_TMA_AT]};
   b->at = b->lo + given->lanes[CT_TMA_BOX_AT][lane] * b->bytes;
   b->hi = b->lo + shared->n * (int64_t)shared->elem_bytes - CT_TMA_UNIT;
@@ -249,9 +249,7 @@ void ct_simt_tma_units(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaUnitV
   each_row(&b, visit_units, &v);
 }
 
-int64_t ct_simt_tma_bytes(const CtSimtTma *t) {
-  return box_size(t) * (int64_t)ct_dtype_bytes(t->dtype);
-}
+int64_t ct_simt_tma_bytes(const CtSimtTma *t) { return ct_dtype_span(t->dtype, box_size(t)); }
 
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
   const CtWorker *k = w->worker;

@@ -72,7 +72,7 @@ folder.write("casts.c", [[
 static int n_wrong(void) {
   static const float numbers[] = {
       0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f, 2, 2.5f, 3, 3.5f, 4, 5, 6, 7};
-  int wrong = ct_dtype_bytes(CT_f5e2m2) != 1 || ct_dtypes[CT_f5e2m2].bits != 5;
+  int wrong = ct_value_bytes(CT_f5e2m2) != 1 || ct_dtypes[CT_f5e2m2].bits != 5;
   for (unsigned bits = 0; bits < 32; bits++) {
     float is = (bits & 16) != 0 ? -numbers[bits & 15] : numbers[bits & 15];
     wrong += CAST_f32_f5e2m2(bits) != is || ct_float_of_bits(CT_f5e2m2, bits) != is;
