@@ -22,6 +22,13 @@ local function operand_text(a, letter, rows, cols)
     plural(a.registers[letter], "register"))
 end
 
+-- Of scales: which threads have them, and how many elements share one.
+local function scales_text(a, letter, rows)
+  local tv = a["layout_" .. letter]
+  return ("%s, %dx%d of %s, each for %d elements: %s in a register of each thread"):format(tv,
+    a.shape[rows], size(tv, 1), a.dtypes[letter], a.sf_vec_size, plural(size(tv, 1), "scale"))
+end
+
 local function of_mma(a)
   local rows = { { "atom", a.name } }
   rows[2] = { "product", ("(M,N,K) = %s"):format(a.shape) }
@@ -29,6 +36,10 @@ local function of_mma(a)
   rows[#rows + 1] = { "A (M,K)", operand_text(a, "a", 1, 3) }
   rows[#rows + 1] = { "B (N,K)", operand_text(a, "b", 2, 3) }
   rows[#rows + 1] = { "C (M,N)", operand_text(a, "c", 1, 2) }
+  if a.sf_vec_size then
+    rows[#rows + 1] = { "SFA (M,K)", scales_text(a, "sfa", 1) }
+    rows[#rows + 1] = { "SFB (N,K)", scales_text(a, "sfb", 2) }
+  end
   return rows
 end
 

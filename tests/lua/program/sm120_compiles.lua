@@ -42,11 +42,26 @@ local function emit(options, program)
 end
 
 local cubin = os.tmpname()
+-- How often the machine code has an instruction; nil without NVIDIA's nvdisasm on the PATH.
+local function count_machine(instruction)
+  local pipe = assert(io.popen(("nvdisasm -c '%s' 2>/dev/null"):format(cubin)))
+  local code = pipe:read "a"
+  return pipe:close() and select(2, code:gsub(instruction, "")) or nil
+end
+
 for _, target in ipairs { "120a", "121a", "120f" } do
   local is_done, text = emit(("--sm=%s --cubin=%s"):format(target, cubin))
   if text:find("cannot load", 1, true) then tap.skip_all "no NVRTC on this machine" end
   local _, n = text:gsub("__forceinline__ void SM120_", "")
   tap.ok(is_done and n == 77, "77 atoms compile for sm_" .. target, text:sub(-500))
+  local plain, scaled = count_machine "%sQMMA%.16832%.", count_machine "%sQMMA%.SF%.16832%."
+  local name = ("50 QMMA, 25 QMMA.SF and 2 OMMA.SF for sm_%s"):format(target)
+  if plain then
+    tap.ok(plain == 50 and scaled == 25 and count_machine "%sOMMA%.SF%.16864%." == 2, name, plain,
+      scaled)
+  else
+    tap.skip(name, "no nvdisasm on the PATH")
+  end
 end
 -- The middle bits of a byte for 4-bit floats of kind::f8f6f4, and no others.
 local _, text = emit "--sm=120a"
