@@ -37,8 +37,10 @@ function M.load(text, name)
   local ok, what = pcall(chunk)
   if not ok then return text_of(what) end
   if type(what) ~= "function" then
-    return "the file must return a function of the inputs and outputs, and returned a "
-      .. type(what)
+    local got <const> = what == nil and "nothing" or type(what) == "userdata" and "an object"
+      or "a " .. type(what)
+    return "the file must return a function of the inputs and outputs, and returned " .. got
+      .. "; end it with return function(x, y) k{grid = ..., block = ...}(x, y) end"
   end
   candidate = what
 end

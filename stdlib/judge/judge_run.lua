@@ -80,11 +80,26 @@ end
 
 local MOST_TEXT <const> = 1000 -- bytes of a message that the candidate may have written
 
+local is_operator = {}
+for _, name in ipairs(operators) do is_operator[name] = true end
+
+-- What the rules of judge add to an error of the candidate.
+local function hint_of(message)
+  local name = message:match "a nil value %(global '([%w_]+)'%)"
+  if is_operator[name] then
+    return ("; a candidate may call %s only if its reference has allow = {\"%s\"}"):format(name,
+      name)
+  elseif message:find("on the host while a graph is recorded", 1, true) then
+    return "; the candidate's function sees no data: compute in the kernels that it launches"
+  end
+  return ""
+end
+
 -- An error that the candidate did not pass on may still be one of memory.
 local function trouble_of(kind, message)
   message = message:sub(1, MOST_TEXT):gsub("%c", " ")
   local is_memory = kind == "error" and message:find("not enough memory", 1, true)
-  return { kind = is_memory and "memory" or kind, message = message }
+  return { kind = is_memory and "memory" or kind, message = message .. hint_of(message) }
 end
 
 -- Calls the driver's function; nil, or what went wrong: {kind =, message =}.

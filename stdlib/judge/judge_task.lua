@@ -10,6 +10,7 @@
 -- A case is {sizes =, rows = {{dtype =, layout =, shape =, ...}}, values = how values are drawn}.
 local internal = ...
 local errors = require "cuttle.fail"
+local option_names = require "cuttle.option_names"
 local type_name = require "cuttle.type_name"
 local M = {}
 
@@ -37,7 +38,8 @@ local function evaluate(expression, sizes, what)
   local chunk = load("return " .. expression, "=" .. what, "t", sizes)
   local ok, value = pcall(chunk or error)
   if ok and type(value) == "number" then return value end
-  return fail("%s: '%s' is no number of the sizes %s", what, expression, M.sizes_text(sizes))
+  return fail("%s: '%s' is no number of the sizes %s; name each size with the least and the most, "
+    .. "as in sizes = {N = {1, 100}}", what, expression, M.sizes_text(sizes))
 end
 M.evaluate = evaluate
 
@@ -102,10 +104,7 @@ function M.read(t)
     fail("the reference is a %s; expected a table with inputs, outputs and reference",
       type_name(t))
   end
-  for key in pairs(t) do
-    if not fields[key] then fail("the reference has a field '%s', which judge does not know",
-      tostring(key)) end
-  end
+  for key in pairs(t) do option_names.check_key("judge", key, fields, "the reference's field") end
   if type(t.reference) ~= "function" then
     fail("the reference has no function; write reference = function(x, y) ... end")
   end

@@ -6,6 +6,7 @@
 -- rtol =, atol =}.
 local drawn = require "cuttle.judge_task"
 local errors = require "cuttle.fail"
+local type_name = require "cuttle.type_name"
 local internal = ...
 local M = {}
 
@@ -39,9 +40,20 @@ local function arguments(case, given, type_of)
   return args
 end
 
+local function is_among(args, value)
+  for _, arg in ipairs(args) do
+    if rawequal(arg, value) then return true end
+  end
+  return value == nil
+end
+
 local function run_reference(task, args)
-  local ok, why = pcall(task.run, table.unpack(args, 1, #args))
-  if not ok then errors.fail("judge", "the reference fails: %s", tostring(why)) end
+  local ok, what = pcall(task.run, table.unpack(args, 1, #args))
+  if not ok then errors.fail("judge", "the reference fails: %s", tostring(what)) end
+  if not is_among(args, what) then
+    errors.fail("judge", "the reference returns a %s; it must write its results into the outputs, "
+      .. "which it gets after the inputs, as in y[i] = 2 * x[i]", type_name(what))
+  end
 end
 
 -- The largest finite distance of two tensors.

@@ -67,9 +67,13 @@ verdict("an output that is not written", edited("i < size(x)", "i < size(x) - 1"
 verdict("a result in f16", edited("2 * x[i]", "f32(cast(2 * x[i], f16))"), "wrong", " is ")
 verdict("a file that does not load", "return function(", "invalid", "it.lua:1: .* expected near ")
 verdict("a file without a function", "x = 1", "invalid", "must return a function")
+verdict("a kernel in place of a function", "return kernel('k', function() end)", "invalid",
+  "returned an object; end it with return function%(x, y%) ")
+verdict("a function that computes", "return function(x, y) y[0] = x[0] end", "invalid",
+  "the candidate's function sees no data: compute in the kernels")
 verdict("a function that launches nothing", "return function() end", "invalid", "launched nothing")
 verdict("an operator", "return function(x, y) matmul(x, x, y) end", "invalid",
-  "attempt to call a nil value %(global 'matmul'%)")
+  "a candidate may call matmul only if its reference has allow = {\"matmul\"}")
 verdict("an input that is written", edited("y[i] = 2 * x[i]", "y[i] = 2 * x[i] x[i] = 0"),
   "out_of_bounds", "the input x was written")
 verdict("an endless loop", "while true do end", "time", "longer than a call may", "--seconds=1")
@@ -99,7 +103,7 @@ refused("a reference without inputs", "", "return {reference = print}",
 refused("a reference that fails", "",
   reference:gsub("y%[i%] = 2", "y[i] = nil .. 2"), "^judge: the reference fails: ")
 refused("a field", "", reference:gsub("time =", "tyme ="),
-  "^judge: the reference has a field 'tyme'")
+  "^judge: the reference's field 'tyme' is unknown; did you mean 'time'")
 refused("a size", "", reference:gsub('"N"}}, outputs', '"N+K"}}, outputs'),
   "^judge: x: 'N%+K' is no number of the sizes N=")
 
