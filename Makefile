@@ -25,7 +25,10 @@ SEED = 1
 PROGRAMS = 100000
 ROUNDS = 9
 CUDA_HOME = /usr/local/cuda
-PYTHON = $(firstword $(foreach p,python3 /usr/bin/python3,$(shell $(p) scripts/python_headers.py 2>/dev/null >&2 && echo $(p))) python3)
+# Found out where it is asked for, and once.
+PYTHON = $(eval PYTHON := $(firstword $(foreach p,python3 /usr/bin/python3,\
+	$(shell $(p) scripts/python_headers.py 2>/dev/null >&2 && echo $(p))) python3))$(PYTHON)
+PYTHON_HEADERS = $(eval PYTHON_HEADERS := $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null))$(PYTHON_HEADERS)
 
 # Lua 5.4: names under which pkg-config may know it, and the interpreter that runs our scripts.
 LUA_PC := $(firstword $(foreach n,lua5.4 lua-5.4 lua54 lua,\
@@ -372,7 +375,7 @@ PYTHON_LIBS = $(HOST_LIBS) $(or $(PYTHON_LUA),$(LUA_STATIC),$(LUA_LIBS))
 $(BUILD)/gen/liblua_python.a: $(LUA_STATIC)
 	$(call say,NAMES,$@)
 	$(Q)mkdir -p $(@D) && objcopy $(foreach f,stdin stdout stderr,--redefine-sym $(f)=cuttle_$(f)) $< $@
-$(BUILD)/hosts/python/src/%.o $(BUILD)/lint/hosts/python/src/%: FILE_FLAGS = -isystem $(shell $(PYTHON) scripts/python_headers.py)
+$(BUILD)/hosts/python/src/%.o $(BUILD)/lint/hosts/python/src/%: FILE_FLAGS = -isystem $(PYTHON_HEADERS)
 $(PYTHON_MODULE): $(PYTHON_OBJ) $(HOST_LIBS) $(PYTHON_LUA) $(PYTHON_FILES) hosts/python/exports
 	$(call say,LINK,$@)
 	$(Q)rm -rf $(@D) && mkdir -p $(@D) && cp $(PYTHON_FILES) $(@D)
@@ -515,7 +518,7 @@ TESTED += $(CALLS_BIN)
 else ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
 TESTED += $(REFERENCE) $(if $(FUZZ_SRC),fuzz-programs)
 # Without Python's headers there is no package, and without emcc no playground: their tests are skipped.
-TESTED += $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_MODULE))
+TESTED += $(if $(PYTHON_HEADERS),$(PYTHON_MODULE))
 TESTED += $(if $(PLATFORM),,$(if $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes),playground))
 endif
 
@@ -665,7 +668,7 @@ dist: $(REFERENCE)
 ANALYZER = -Xclang -analyzer-config -Xclang max-nodes=20000
 TIDY_SRC = $(BENCH_OBJ:$(BUILD)/%.o=%.c) $(LIB_SRC) $(PROGRAM_SRC) $(EMBED_SRC) $(WEB_SRC)
 TIDY_STAMPS = $(TIDY_SRC:%.c=$(BUILD)/lint/%) $(VARIANT_SRC:%.c=$(BUILD)/lint/%)
-TIDY_PYTHON = $(if $(shell $(PYTHON) scripts/python_headers.py 2>/dev/null),$(PYTHON_SRC:%.c=$(BUILD)/lint/%))
+TIDY_PYTHON = $(if $(and $(filter lint%,$(MAKECMDGOALS)),$(PYTHON_HEADERS)),$(PYTHON_SRC:%.c=$(BUILD)/lint/%))
 C_FILES = $(wildcard scripts/bench/*.[ch] runtime/*.h runtime/*/*.[ch] runtime/*/*/*.[ch] interp/*.h interp/*.hpp \
 	interp/*/*.[ch] hosts/*/src/*.[ch] tests/*/*.[ch] tests/*/*.cpp examples/*/*.[ch] examples/*/*.cpp)
 LUA_DIRS = $(foreach d,scripts stdlib hosts tests examples,$(if $(shell find $(d) -name '*.lua'),$(d)))
