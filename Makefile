@@ -631,7 +631,7 @@ ledger: $(PROGRAM) $(FILING_PROGRAM)
 	@$(LEDGER_RUN) scripts/compile_kernels.sh $(FILING_PROGRAM) > $(BUILD)/compiled.tap; \
 		grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
 	@$(LEDGER_RUN) $(FINGERPRINT_RUN) $(FINGERPRINTS) | grep -A 5 '^not ok' || true
-	@$(LEDGER_RUN) $(RUN_TESTS) $(wildcard tests/lua/matmul/compile*.lua) | grep -A 5 '^not ok' || true
+	@$(LEDGER_RUN) $(RUN_TESTS) $(wildcard tests/lua/*/compile*.lua) | grep -A 5 '^not ok' || true
 	@LC_ALL=C sort -k4,4 -k3,3 $(BUILD)/compiled > tests/golden/compiled.txt
 	@LC_ALL=C sort -u $(BUILD)/compiled.cubins | LC_ALL=C sort -s -k3 -k2,2 > tests/golden/cubins.txt
 
