@@ -118,22 +118,26 @@ local link <const> = "-ldl -lpthread -lm"
 
 local function has(compiler) return os.execute("command -v " .. compiler .. " > /dev/null 2>&1") end
 
--- Builds the export's files with an empty environment: no include folder, no toolkit.
-local function build(name)
+local function build_plain(name)
+  return run(("env -i PATH=\"$PATH\" cc -std=c11 %s.c %s_test.c -o test_%s %s"):format(name, name,
+    name, link))
+end
+
+-- Builds the export's files with an empty environment: no include folder, no toolkit. Compilers tell
+-- by their syntax alone what they warn of, so one makes the program; of the first export each does.
+local function build(name, is_first)
   for _, row in ipairs(compilers) do
     if has(row[1]) then
-      local out, code = run(("env -i PATH=\"$PATH\" %s %s %s %s.c %s_test.c -o test_%s %s"):format(
-        row[1], row[2], flags, name, name, name, link))
+      local ending = (is_first or row[1] == "gcc") and ("-o test_%s %s"):format(name, link)
+        or "-fsyntax-only"
+      local out, code = run(("env -i PATH=\"$PATH\" %s %s %s %s.c %s_test.c %s"):format(row[1],
+        row[2], flags, name, name, ending))
       tap.ok(code == 0 and out == "", ("%s builds with %s %s"):format(name, row[1], row[2]), out)
     else
       tap.skip(name .. " builds with " .. row[1], "there is none")
     end
   end
-end
-
-local function build_plain(name)
-  return run(("env -i PATH=\"$PATH\" cc -std=c11 %s.c %s_test.c -o test_%s %s"):format(name, name,
-    name, link))
+  if not has "gcc" then build_plain(name) end
 end
 
 local out, code = export("--sm=90a --name=saxpy saxpy.lua")
@@ -200,8 +204,7 @@ out, code = run(("cc -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC -I'%s' %s 
 tap.ok(code == 0, "the recording driver builds", out)
 
 for _, name in ipairs { "saxpy", "boxes", "barrier", "product", "lists" } do
-  build(name)
-  build_plain(name)
+  build(name, name == "saxpy")
   out, code = run(("env -i LD_LIBRARY_PATH=/nowhere ./test_%s"):format(name))
   is_fake = is_fake and (code == 77 and out == "1..0 # SKIP no device\n")
   tap.ok(code == 77 or has "nvidia-smi", name .. "_test says that there is no device", out)
