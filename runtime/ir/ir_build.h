@@ -109,10 +109,11 @@ void ct_tile_fail(CtTileCx *c, const char *what, ...) CT_PRINTF(2, 3);
 void ct_tile_fail_view(CtTileCx *c, CtView v, const char *what, ...) CT_PRINTF(3, 4);
 void ct_tile_fail_views(CtTileCx *c, CtView a, CtView b, const char *what, ...) CT_PRINTF(4, 5);
 void ct_ir_put_view(CtIr *ir, CtView v, CtText *out); /* "tAsA (4,1):(32,1032)" */
-/* Of one width; or a byte and an element that memory packs, in the low bits of a byte. */
+/* Of one width; or a byte and a float of 4 or 6 bits, which are the low bits of a byte. */
+static inline bool ct_ir_is_in_byte(CtDtype t) { return ct_is_float(t) && ct_dtypes[t].bits < 8; }
 static inline bool ct_ir_can_rebit(CtDtype a, CtDtype b) {
-  return ct_dtypes[a].bits == ct_dtypes[b].bits || (ct_dtype_is_packed(a) && b == CT_u8) ||
-         (a == CT_u8 && ct_dtype_is_packed(b));
+  return ct_dtypes[a].bits == ct_dtypes[b].bits || (ct_ir_is_in_byte(a) && b == CT_u8) ||
+         (a == CT_u8 && ct_ir_is_in_byte(b));
 }
 /* ir_recast.c. The low bits of a word (u32) as an element of a packed type, and such an element as a word; one element
    of a packed buffer. */

@@ -105,6 +105,10 @@ static CtVal rebit(CtIr *ir, CtVal v, CtDtype t) {
   if (x->op == CT_OP_BITCAST && ct_inst(ir, x->args[0])->type == t) {
     return x->args[0];
   }
+  if (!ct_dtype_is_packed(t) && t != CT_u8) { /* those of packed elements are cut out before */
+    CtVal low = ct_ir_const_int(ir, CT_u32, (1 << ct_dtypes[t].bits) - 1);
+    v = ct_ir_cast(ir, ct_ir_binary(ir, CT_OP_AND, ct_ir_cast(ir, v, CT_u32), low), CT_u8);
+  }
   CtInst key = {.op = CT_OP_BITCAST, .type = (uint8_t)t, .args = {v}};
   key.facts = ct_type_facts(t);
   return ct_ir_shared_inst(ir, &key);
@@ -153,6 +157,9 @@ static CtStatus whole_elements(CtIr *ir, CtView v, CtDtype t, CtInt offset, CtLa
   status = status == CT_OK ? ct_size(&cx, *out, &after, err) : status;
   if (status != CT_OK) {
     return status;
+  }
+  if (from == to && !ct_ir_can_rebit(ir->bufs[v.buf].dtype, t)) {
+    return fail(ir, v, t, "their values have different numbers of bits; write cast", err);
   }
   if (!ct_is_static(offset) || !ct_layout_is_static(*out)) {
     return fail(ir, v, t, "which registers those are must be known while tracing", err);
