@@ -12,9 +12,9 @@ local words <const> = row_bytes // 4
 
 -- {====== The kernel ======
 
--- Rows of 16 words, 4 words apart: lanes that read a fragment then use all banks.
+-- Rows of 16 words, swizzled: the eight rows that ldmatrix reads at once lie in different banks.
 local function tile_words(rows_of_tile)
-  return shared(u32, layout({ rows_of_tile, words }, { words + 4, 1 }))
+  return shared(u32, composition(swizzle(2, 2, 3), row_major { rows_of_tile, words }))
 end
 
 -- 128 threads copy 16 bytes each: rows of 4 threads.
@@ -25,8 +25,10 @@ local function product_of(mma)
   local a = mma.atom
   local bK = row_bytes * 8 // a.bits.a                     -- elements of K in a tile
   local V = a.sf_vec_size
-  -- What the MMA partitions: packed floats of 4 bits as the words that they are.
-  local function elements(s) return a.bits.a == 4 and s or recast(s, a.dtypes.a) end
+  -- What the MMA multiplies: packed floats of 4 bits as words of eight.
+  local element = a.bits.a == 4 and u32 or a.dtypes.a
+  local ldmatrix = atom("SM75_U32x4_LDSM_N", element)
+  local from_A, from_B = tiled_copy_A(ldmatrix, mma), tiled_copy_B(ldmatrix, mma)
   return kernel("block_scaled", function(A, SFA, B, SFB, factor, C)
     local gA = tile(recast(A, u32), { bM, words }, { blockIdx.x, _ })            -- (bM,words,k)
     local gB = tile(recast(B, u32), { bN, words }, { blockIdx.y, _ })
@@ -34,11 +36,13 @@ local function product_of(mma)
     local gSFB = tile(SFB, { bN, bK // V }, { blockIdx.y, _ })
     local gC = tile(C, { bM, bN }, { blockIdx.x, blockIdx.y })
     local sA, sB = tile_words(bM), tile_words(bN)
+    local eA, eB = recast(sA, element), recast(sB, element)
     local by, thr = copy_words:get_slice(threadIdx.x), mma:get_slice(threadIdx.x)
-    local tCsA, tCsB = thr:partition_A(elements(sA)), thr:partition_B(elements(sB))
+    local by_A, by_B = from_A:get_slice(threadIdx.x), from_B:get_slice(threadIdx.x)
     local tCgSFA, tCgSFB = thr:partition_SFA(gSFA), thr:partition_SFB(gSFB)
     local tCgC = thr:partition_C(gC)
-    local rA, rB, rC = thr:fragment_A(tCsA), thr:fragment_B(tCsB), thr:fragment_C(tCgC)
+    local rA, rB = thr:partition_fragment_A(eA), thr:partition_fragment_B(eB)
+    local rC = thr:fragment_C(tCgC)
     local rSFA = thr:fragment_SFA(tCgSFA(_, _, _, 0))
     local rSFB = thr:fragment_SFB(tCgSFB(_, _, _, 0))
     clear(rC)
@@ -50,8 +54,8 @@ local function product_of(mma)
       cp_async_commit()
       cp_async_wait(0)
       sync_threads()
-      copy(tCsA, rA)
-      copy(tCsB, rB)
+      copy(from_A, by_A:partition_S(eA), by_A:retile_D(rA))
+      copy(from_B, by_B:partition_S(eB), by_B:retile_D(rB))
       gemm(mma, { rA, rSFA }, { rB, rSFB }, rC)
       sync_threads()
     end
@@ -127,7 +131,7 @@ end
 
 for _, format in ipairs(formats) do
   local name, quantize, atom_name, unit = table.unpack(format)
-  local mma = tiled_mma(atom_name, { 2, 2 })
+  local mma = tiled_mma(atom_name, { 2, 2 }, { 32, 32 })
   local A, SFA, global_a = quantize(x)
   local B, SFB, global_b = quantize(y)
   local factor = (global_a or 1) * (global_b or 1)

@@ -86,15 +86,26 @@ local function sizes_of(mma, i, k)
   return shape { mma:tile_size_mnk(i), mma:tile_size_mnk(k) }
 end
 
+-- What an MMA takes in words of several elements is copied in words.
+local function copy_of(atom, mma, letter, tv, mode, op)
+  local a, bits = tiles.to_atom(atom, "copy", op), mma.atom.bits[letter]
+  if bits < 8 and a.dtype and a.dtype.bits ~= 32 then
+    tiles.fail(op, "%s takes words of %d elements of %s, but %s copies %s; make the atom of u32",
+      mma.atom.name, 32 // bits, mma.atom.dtypes[letter], a.name, a.dtype)
+  end
+  local columns = mma:tile_size_mnk(2) // (bits < 8 and 32 // bits or 1)
+  return make(a, tv, shape { mma:tile_size_mnk(mode), columns }, op)
+end
+
 -- For the operands of a tiled MMA: tiled_copy_A(atom, mma).
 function M.tiled_copy_A(atom, mma)
   check_mma(mma, "tiled_copy_A")
-  return make(atom, mma:tv_layout_A(), sizes_of(mma, 0, 2), "tiled_copy_A")
+  return copy_of(atom, mma, "a", mma:tv_layout_A(true), 0, "tiled_copy_A")
 end
 
 function M.tiled_copy_B(atom, mma)
   check_mma(mma, "tiled_copy_B")
-  return make(atom, mma:tv_layout_B(), sizes_of(mma, 1, 2), "tiled_copy_B")
+  return copy_of(atom, mma, "b", mma:tv_layout_B(true), 1, "tiled_copy_B")
 end
 
 function M.tiled_copy_C(atom, mma)

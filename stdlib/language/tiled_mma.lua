@@ -173,14 +173,15 @@ local function shares_of(mma, row, per, op)
     { layout(shape[i]), layout(shape[k] // per) }
 end
 
-local function thrfrg(mma, name, x, op)
+-- `per` elements of the operand in one of x; nil: as many as x's type has.
+local function thrfrg(mma, name, x, op, per)
   local row = operands[name]
   local i, k = row.modes[1], row.modes[2]
   local threads = mma.thr_layout_vmnk
   check_has_scales(mma, row, op)
   if tiles.stands_for_layout(x) then x = layout(x) end -- a tensor keeps its name
   x = as_words(mma, row, x)
-  local per = per_element(mma, row, x, op)
+  per = per or per_element(mma, row, x, op)
   local tile = tile_of(mma, row)
   tile[2] = tile[2] // per
   tiles.check_divides(x, tile, op, ("the tile of the MMA's %s"):format(name))
@@ -205,14 +206,21 @@ local function thread_places(mma)
   return composition(layout({ size(threads), 1 }, { 1, 0 }), right_inverse(all))
 end
 
--- From (thread, value) to the tile of an operand. A does not depend on the thread's N, B not on M.
-local function layout_tv(mma, name)
+-- Elements of the operand in a word; 1 if it is not taken in words.
+local function per_word(mma, row)
+  return is_in_words(mma, row) and 32 // mma.atom.bits[row.dtype] or 1
+end
+
+-- From (thread, value) to the tile of an operand, or to its words. A does not depend on the
+-- thread's N, B not on M.
+local function layout_tv(mma, name, by_word)
   local threads, places = mma.thr_layout_vmnk, { thread_places(mma), ANY }
   local row, op = operands[name], "tv_layout_" .. name
   check_has_scales(mma, row, op)
   local tile = tile_of(mma, row)
-  if row.is_scale then tile[2] = tile[2] // mma.atom.sf_vec_size end
-  local tv = thrfrg(mma, name, layout(tile), op)
+  local per = row.is_scale and mma.atom.sf_vec_size or by_word and per_word(mma, row) or 1
+  tile[2] = tile[2] // per
+  local tv = thrfrg(mma, name, layout(tile), op, per)
   if name ~= "C" then
     local mn = { size(threads, 1), size(threads, 2) }
     local one = layout(mn, row.modes[1] == 1 and { 1, 0 } or { 0, 1 })
@@ -221,8 +229,8 @@ local function layout_tv(mma, name)
   return composition(tv, places)
 end
 
-function TiledMMA:tv_layout_A() return layout_tv(self, "A") end
-function TiledMMA:tv_layout_B() return layout_tv(self, "B") end
+function TiledMMA:tv_layout_A(by_word) return layout_tv(self, "A", by_word) end
+function TiledMMA:tv_layout_B(by_word) return layout_tv(self, "B", by_word) end
 function TiledMMA:tv_layout_C() return layout_tv(self, "C") end
 function TiledMMA:tv_layout_SFA() return layout_tv(self, "SFA") end
 function TiledMMA:tv_layout_SFB() return layout_tv(self, "SFB") end

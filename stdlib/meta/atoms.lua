@@ -282,14 +282,18 @@ function TiledMMA:thrfrg_SFA(x) end
 function TiledMMA:thrfrg_SFB(x) end
 
 --- The layout from (thread, value) to the elements of A's tile.
+--- With `by_word`, to its words, if the MMA takes words of several elements.
 --- CuTe: get_layoutA_TV. MoYe: none.
+---@param by_word? boolean
 ---@return Layout
-function TiledMMA:tv_layout_A() end
+function TiledMMA:tv_layout_A(by_word) end
 
 --- The layout from (thread, value) to the elements of B's tile.
+--- With `by_word`, to its words, if the MMA takes words of several elements.
 --- CuTe: get_layoutB_TV. MoYe: none.
+---@param by_word? boolean
 ---@return Layout
-function TiledMMA:tv_layout_B() end
+function TiledMMA:tv_layout_B(by_word) end
 
 --- The layout from (thread, value) to the elements of C's tile.
 --- CuTe: get_layoutC_TV. MoYe: none.
@@ -539,6 +543,7 @@ TiledCopy.html = html
 function tiled_copy(atom, thr_layout, val_layout) end
 
 --- The tiled copy that loads A for the threads of a tiled MMA.
+--- If the MMA takes words of several elements, the copy moves words, and its atom is of u32.
 ---
 ---     > mma = tiled_mma("SM80_16x8x16_F32F16F16F32_TN", {2, 2}, {32, 32, 16})
 ---     > ldsm = tiled_copy_A(atom("SM75_U32x4_LDSM_N", f16), mma)
