@@ -185,8 +185,8 @@ local function all_formats()
   local pipe <close> = assert(io.popen(("find %s -name '*.[ch]' -o -path 'stdlib/*' -name '*.lua' "
     .. "| LC_ALL=C sort"):format(FOLDERS)))
   for path in pipe:lines() do
-    if not path:find "^stdlib/meta/" and not path:find "^stdlib/commands/"
-      and not path:find "^interp/shell/" then
+    local is_command = path:find "^stdlib/commands/" and not path:find "/help[%w_]*%.lua$"
+    if not path:find "^stdlib/meta/" and not is_command and not path:find "^interp/shell/" then
       add_file(path, function(format)
         format = format:gsub("\n", "\\n"):gsub("\t", " ")
         if not found[format] then list[#list + 1] = format end

@@ -14,6 +14,7 @@ local M = {}
 -- {====== Ids ======
 
 local MIN_LITERAL <const> = 10 -- letters of a format that is recognised by them
+local MIN_BEGIN <const> = 9 -- or so many before its first conversion
 local MANY_LETTERS <const> = 30 -- enough to recognise one that stands inside a message
 
 local CONVERSION <const> = "%%[-+ #0]*[%d*]*%.?[%d*]*[hlzjLq]*([%a%%])"
@@ -71,8 +72,8 @@ local function read_rows(page)
     local part = format:match "^%.%.%.(.*)"
     local pieces, kinds = pieces_of(((part or format):gsub("\\n", "\n")))
     local _, literal = table.concat(pieces):gsub("%a", "")
-    if literal >= MIN_LITERAL then
-      local _, first = pieces[1]:gsub("%a", "")
+    local _, first = pieces[1]:gsub("%a", "")
+    if literal >= MIN_LITERAL or first >= MIN_BEGIN then
       local rest = unnamed(pieces, literal)
       rows[#rows + 1] = { id = id, literal = literal, key = longest_of(rest or pieces), n = #kinds,
                           pattern = pattern_of(pieces, kinds), is_part = part ~= nil,

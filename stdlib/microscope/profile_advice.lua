@@ -104,8 +104,9 @@ local function remark_of(access)
     return "addresses"
   end
   local has_neighbours = access.lanes >= 2 * access.requests
-  return access.space == "global" and access.efficiency < 0.5 and has_neighbours and "sectors"
-    or nil
+  local is_apart = access.space == "global" and access.efficiency < 0.5
+    and access.sectors >= 1.5 * access.requests -- else the lanes share an element, or a few
+  return is_apart and has_neighbours and "sectors" or nil
 end
 
 -- Something that the figures themselves show; nil: nothing.

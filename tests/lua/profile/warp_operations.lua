@@ -42,6 +42,11 @@ p = profile(function() far{grid = 1, block = 32}(ones(f32, {32, 32}), zeros(f32,
 print(p.kernels[1].lines[1].accesses[1].remark)
 -- expect: neighbouring lanes are far apart in x; let them access neighbouring elements
 
+-- Lanes that read one element are not far apart.
+local one = kernel("one", function(x, y) y[threadIdx.x] = x[blockIdx.x] end)
+p = profile(function() one{grid = 1, block = 32}(ones(f32, 8), zeros(f32, 32)) end)
+print(p.kernels[1].lines[1].accesses[1].remark) -- expect: nil
+
 -- A few bytes take less than a launch does; some of 2^20 elements do not.
 local fill_all = kernel("fill_all", function(x) x[blockIdx.x * 1024 + threadIdx.x] = 1.0 end)
 local function roofline(blocks)
