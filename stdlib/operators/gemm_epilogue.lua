@@ -4,6 +4,7 @@
 local element = require "cuttle.gemm_element"
 local nested = require "cuttle.gemm_nested"
 local reduce = require "cuttle.gemm_reduce"
+local scales = require "cuttle.gemm_scales"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -24,10 +25,11 @@ local Epilogue = {}
 Epilogue.__index = Epilogue
 
 --- In a kernel: the way of a tile's sums to C. `at` is what gemm_raster.tile returns, or has its
---- l, operands and, for what is reduced, extent = that of C, m and n, the tile's number.
+--- l, operands, scales (gemm_scales.lua) and, for what is reduced, extent = that of C, m and n, the
+--- tile's number.
 function M.begin(variant, alpha, beta, at)
   return setmetatable({ variant = variant, alpha = alpha, beta = beta, l = at.l,
-                        operands = guarded(variant, at.operands),
+                        scales = at.scales, operands = guarded(variant, at.operands),
                         reducer = reduce.begin(variant, at) }, Epilogue)
 end
 
@@ -35,6 +37,11 @@ end
 local function factored(self, sum, old, m, n)
   local variant = self.variant
   local v = cast(sum, variant.work) * self.alpha
+  if variant.scales then
+    local row, column = m, n
+    if variant.swapped then row, column = n, m end
+    v = scales.scaled(variant, self.scales, v, row, column, self.l)
+  end
   if variant.reads_c then v = v + cast(old, variant.work) * self.beta end
   if variant.bias then v = v + cast(self.operands[1][{m, n, self.l}], variant.work) end
   return v
@@ -113,7 +120,7 @@ end
 -- Where two columns of sums make one of C, which is nested.
 local function store_pairs(self, sums, part, places, ids)
   local variant = self.variant
-  for i = 0, size(sums) - 2, 2 do
+  for i in unroll(0, size(sums), 2) do
     nested.write_at(part, places[i], cast(finish_pair(self, sums, places, ids, i),
       variant.c_dtype))
   end

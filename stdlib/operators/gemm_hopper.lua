@@ -26,6 +26,7 @@ local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_hopper_nested"
 local rasters = require "cuttle.raster"
 local reduce = require "cuttle.gemm_reduce"
+local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local n_sms = require "cuttle.profile_device".n_sms
 local tma = require "cuttle.tma_rules"
@@ -325,19 +326,35 @@ local function release(plan, block, slot)
   end
 end
 
--- Waits for the next slot and begins its products, number k of the tile. Returns the slot.
-local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
+-- Waits for the next slot and begins its products, number k of the tile, which are added to sums
+-- unless is_alone. Returns the slot.
+local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch, is_alone)
   local slot = state.slot
   block.full[slot]:wait(state.parity)
   wgmma_fence()
-  gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums, {accumulate = k > 0})
+  gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums,
+    {accumulate = not is_alone and k > 0})
   wgmma_commit()
   if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
   return slot
 end
 
--- The sums of a tile by one group. `behind`: the products of one slot still run while the next
--- begin, and those of the last one run on: its slot is returned, to be released.
+-- The sums of a tile by one group, whose blocks of K have scales: the other group multiplies while
+-- this one adds a block's sums.
+local function multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
+  clear(sums)
+  for k in range(block.k_tiles) do
+    local factors = promoter:load(k)
+    local slot = begin_products(plan, block, state, k, tCsX, tCsY, promoter.part, fetch, true)
+    wgmma_wait(0)
+    release(plan, block, slot)
+    promoter:add(sums, factors)
+    state:advance()
+  end
+end
+
+-- The same without scales. `behind`: the products of one slot still run while the next begin, and
+-- those of the last one run on: its slot is returned, to be released.
 local function multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
   local before = 0
   for k in range(block.k_tiles) do
@@ -355,7 +372,7 @@ local function multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
 end
 
 -- A group that multiplies.
-local function multiply_all(variant, plan, block, C, alpha, beta, operands)
+local function multiply_all(variant, plan, block, C, ending)
   local bM, bN = variant.tile[1], variant.tile[2]
   -- From one lane for all: slots and descriptors that depend on it stay in registers of the warp.
   local i = threadIdx.x - GROUP
@@ -373,14 +390,23 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     return is_shared and row * plan.together + group or row
   end
 
-  local behind = plan.groups == 1 or variant.behind or not is_shared
+  local behind = not variant.promotes
+    and (plan.groups == 1 or variant.behind or not is_shared)
   local mine, other -- barriers of a ping-pong, whose groups multiply in turn
 
   local function compute(row, column, part)
     if mine then mine:sync() end
     local to = out:of(part)
     local function fetch() to:fetch(own_row(row), column) end
-    local slot = multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
+    local promoter = scaling.begin(variant, ending.scales, sums, to.l, function()
+      return to:places(thr, {bN, bM}, row, column)
+    end)
+    local slot
+    if promoter then
+      multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
+    else
+      slot = multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
+    end
     if other then other:arrive() end
     if behind then
       wgmma_wait(0)
@@ -388,7 +414,7 @@ local function multiply_all(variant, plan, block, C, alpha, beta, operands)
     end
     if not is_shared then state:advance(block.k_tiles) end
     if block.panels then block.panels:before_store(group, own == 0) end
-    to:store(sums, own_row(row), column, row, alpha, beta, operands)
+    to:store(sums, own_row(row), column, row, ending)
   end
 
   if variant.rows then clear_rest(variant, plan, block, out.together) end
@@ -433,6 +459,7 @@ function M.make(variant, ranks)
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high
   reduce.plan(variant, plan.mma, GROUP * plan.together, true)
+  scaling.plan(variant, plan.mma, true)
   local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
 
   local function body(A, B, C, alpha, beta, operands, order, of_ranks)
@@ -447,6 +474,8 @@ function M.make(variant, ranks)
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
+    local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, operands),
+                     operands = operands }
     if plan.high == 1 then sync_threads() else sync_cluster() end
     if variant.pdl then
       grid_dependency_launch() -- the next one's blocks wait likewise
@@ -466,7 +495,7 @@ function M.make(variant, ranks)
       end
     else
       if variant.registers then setmaxnreg(variant.registers[2]) end
-      multiply_all(variant, plan, block, C, alpha, beta, operands)
+      multiply_all(variant, plan, block, C, ending)
     end
     if plan.high > 1 then sync_cluster() end -- others may still arrive here
   end

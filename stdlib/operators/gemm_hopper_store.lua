@@ -192,12 +192,22 @@ end
 
 -- {====== A pass ======
 
+-- The coordinates (n,m) in C, of a group those in all of it.
+local function places_of(self)
+  local places = select(identity_tensor(shape(select(self.C, 1, 0))), 1, 0)
+  return self.group and domain_offset(self.first, places) or places
+end
+
+--- Those of a thread's part, by thr_mma, of the block's tile {bN,bM} at (row, column).
+function Store:places(thr_mma, extent, row, column)
+  return thr_mma:partition_C(tile(places_of(self), extent, {row, column}))
+end
+
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
 local function elements(self, out, sums, row, column, buffer, ids)
   local variant, extent = self.variant, {ROWS, self.plan.columns}
   if variant.plain then return cast(sums, variant.c_dtype) end
-  local places = select(identity_tensor(shape(select(self.C, 1, 0))), 1, 0)
-  if self.group then places = domain_offset(self.first, places) end
+  local places = places_of(self)
   local part = variant.reads_c and self.thr:partition_C(self.memory(_, _, buffer))
   return out:finished(sums, part, self.thr:partition_C(tile(places, extent, {row, column})), ids)
 end
@@ -231,13 +241,14 @@ local function out_of(self, buffer, gC, at)
 end
 
 --- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns; the
---- block's tile is in row `tile_row` of such.
-function Store:store(sums, row, column, tile_row, alpha, beta, operands)
+--- block's tile is in row `tile_row` of such; ending: {alpha =, beta =, operands =, scales =}.
+function Store:store(sums, row, column, tile_row, ending)
   local plan = self.plan
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
-  local at_tile = { l = self.l, operands = operands, m = column, n = tile_row,
-                    extent = {size(self.C, 1), size(self.C, 0)}, thread = self.thread }
-  local out = epilogue.begin(self.variant, alpha, beta, at_tile)
+  local at_tile = { l = self.l, operands = ending.operands, scales = ending.scales, m = column,
+                    n = tile_row, extent = {size(self.C, 1), size(self.C, 0)},
+                    thread = self.thread }
+  local out = epilogue.begin(self.variant, ending.alpha, ending.beta, at_tile)
   local ids = out:ids(sums)
   for i = 0, plan.n_passes - 1 do
     local high, pass, buffer = i // plan.passes, i % plan.passes, i % plan.buffers

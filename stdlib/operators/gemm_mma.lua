@@ -12,6 +12,7 @@ local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
 local reduce = require "cuttle.gemm_reduce"
+local scaling = require "cuttle.gemm_scales"
 local M = { takes_nested = true }
 
 local WIDE_BITS <const> = 128 -- of a copy, and of a row of ldmatrix's matrices
@@ -22,7 +23,8 @@ local ATOM_M <const>, ATOM_N <const> = 16, 8
 local atoms <const> = {
   f16 = "SM80_16x8x16_F32F16F16F32_TN", bf16 = "SM80_16x8x16_F32BF16BF16F32_TN",
   tf32 = "SM80_16x8x8_F32TF32TF32F32_TN", i8 = "SM80_16x8x32_S32S8S8S32_TN",
-  u8 = "SM80_16x8x32_S32U8U8S32_TN", f16_f16 = "SM80_16x8x16_F16F16F16F16_TN",
+  u8 = "SM80_16x8x32_S32U8U8S32_TN", f8e4m3 = "SM89_16x8x32_F32E4M3E4M3F32_TN",
+  f8e5m2 = "SM89_16x8x32_F32E5M2E5M2F32_TN", f16_f16 = "SM80_16x8x16_F16F16F16F16_TN",
 }
 
 function M.n_threads(config) return 32 * config.warps[1] * config.warps[2] end
@@ -193,6 +195,7 @@ function M.make(variant)
     bytes_A + bytes_B)
   local n_blocks = bK // mma.atom.shape[3]
   reduce.plan(variant, mma, M.n_threads(variant), true)
+  scaling.plan(variant, mma, true)
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -212,6 +215,10 @@ function M.make(variant)
     load_A.bring = nested.bringer(variant, "B", at.B, load_A.from)
     load_B.bring = nested.bringer(variant, "A", at.A, load_B.from)
     clear(tCrC)
+    local promoter = scaling.begin(variant, at.scales, tCrC, at.l, function()
+      return thr:partition_C(select(tile(at.places, {bM, bN}, {at.m, at.n}), 1, 0))
+    end)
+    local part = promoter and promoter.part or tCrC
 
     local last = size(load_A.from, 3) - 1
     if variant.grouped == "k" then last = max(last, 0) end -- of an empty group zeros
@@ -228,6 +235,8 @@ function M.make(variant)
     -- The stage that is multiplied, and the one before, which is free.
     local stage, free = 0, n_stages - 1
     for k in range(last + 1) do
+      local factors = promoter and promoter:load(k)
+      if promoter then clear(part) end
       for kb = 0, n_blocks - 1 do
         if kb == n_blocks - 1 then
           cp_async_wait(n_stages - 2)
@@ -243,8 +252,9 @@ function M.make(variant)
           fetch(load_B, ahead, free)
           cp_async_commit()
         end
-        gemm(mma, tCrA(_, _, kb), tCrB(_, _, kb), tCrC)
+        gemm(mma, tCrA(_, _, kb), tCrB(_, _, kb), part)
       end
+      if promoter then promoter:add(tCrC, factors) end
     end
     cp_async_wait(0)
 

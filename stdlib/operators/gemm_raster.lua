@@ -3,6 +3,7 @@
 -- that blocks that run at the same time share what they read.
 local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_nested"
+local scales = require "cuttle.gemm_scales"
 local M = {}
 
 local MAX_Y <const> = 65535 -- of a grid's y and z
@@ -83,6 +84,7 @@ local modes <const> = { m = 0, n = 1 }
 --- In a kernel: what the block computes, of A (M,K,L), B (N,K,L), C (M,N,L) and what follows beta:
 --- {m =, n =, the tile; l =, the batch or group; A =, B =, C =, the matrices of that, guarded where
 --- tiles overhang unless they are nested; places =, coordinates in C; operands =, the epilogue's;
+--- scales =, see gemm_scales.lua; extent =, that of C;
 --- is_there =, is there such a tile}.
 function M.tile(variant, A, B, C, operands)
   local at
@@ -100,6 +102,7 @@ function M.tile(variant, A, B, C, operands)
            B = operand(variant, "B", B, l), C = operand(variant, "C", C, l),
            places = places_in(variant, C, l) }
   end
+  at.scales = scales.take(variant, operands)
   at.operands, at.extent = operands, {size(C, 0), size(C, 1)}
   return at
 end

@@ -3,9 +3,9 @@
 -- and one lane of each warp stores the result as a part of its own. A second kernel adds the parts.
 -- The order depends on tiles only, so every run gives the same bits.
 --
--- Which lanes and warps share a row is known before the trace, from the tiled MMA. Places of
--- threads are sums of places of the bits of their numbers, as all layouts here are of powers of 2.
+-- Which lanes and warps share a row is known before the trace (gemm_owners.lua).
 local on_device = require "cuttle.operator_device"
+local owners = require "cuttle.gemm_owners"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -31,20 +31,6 @@ local function has_reduced(named)
 end
 
 -- {====== Before the trace ======
-
--- The coordinates (m,n) in a tile of thread t's elements, in the order of its registers.
-local function owned_by(variant, tiled, t, is_flipped)
-  local bM, bN = variant.tile[1], variant.tile[2]
-  local slice = tiled:get_slice(t)
-  local of = tiles.type_name(tiled) == "tiled_mma" and slice.partition_C or slice.partition_S
-  local part = of(slice, identity_tensor(is_flipped and {bN, bM} or {bM, bN}))
-  local list = { n_values = size(part, 0), n_rows = size(part, 1) }
-  for i = 0, size(part) - 1 do
-    local at = part[i]
-    list[i] = is_flipped and { m = at[2], n = at[1] } or { m = at[1], n = at[2] }
-  end
-  return list
-end
 
 -- The bits of a thread's number along which elements have the same place in mode `kept`, or all if
 -- it is nil: distances of lanes, and bits that count warps.
@@ -74,12 +60,16 @@ end
 --- whose coordinates are (n,m) if is_flipped. Nothing, if the variant reduces nothing.
 function M.plan(variant, tiled, n_threads, is_flipped)
   if not (variant.glu or has_reduced(variant.named)) then return end
-  local values = owned_by(variant, tiled, 0, is_flipped)
+  local values = owners.of(variant, tiled, 0, is_flipped)
   if variant.glu then check_pairs(variant, values) end
   if not has_reduced(variant.named) then return end
+  if variant.cluster then
+    tiles.fail("matmul", "an output is a sum or maximum, for which blocks of clusters have no "
+      .. "parts; take another configuration")
+  end
   local places, bit = { first = values[0] }, 1
   while bit < n_threads do
-    places[#places + 1] = owned_by(variant, tiled, bit, is_flipped)[0]
+    places[#places + 1] = owners.of(variant, tiled, bit, is_flipped)[0]
     bit = 2 * bit
   end
   variant.owners = { values = values, n_threads = n_threads, m = sharing(places, "m"),
@@ -125,8 +115,7 @@ function Reducer:add(output, x, m, n, id)
   local of = self.outputs[output.number] or { output = output, kept = kept, join = join, keys = {} }
   self.outputs[output.number] = of
   local values = variant.owners.values
-  local key = kept
-    and values[id[1] + values.n_values * (id[2] + values.n_rows * id[3])][kept] or 0
+  local key = kept and values[owners.number(values, id)][kept] or 0
   if of[key] then
     of[key].x = join.of(of[key].x, x)
   else

@@ -8,7 +8,8 @@ local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
 local reduce = require "cuttle.gemm_reduce"
-local M = { takes_nested = true }
+local scaling = require "cuttle.gemm_scales"
+local M = { takes_nested = true, scales_blocks = true }
 
 local RUN <const> = 4 -- adjacent rows and columns of a thread
 local VECTOR_BITS <const> = 128
@@ -46,7 +47,9 @@ function M.make(variant)
   local in_A = layout({bM, bK, n_stages}, {1, ldA, ldA * bK})
   local in_B = layout({bN, bK, n_stages}, {1, ldB, ldB * bK})
   local options = {order = variant.order}
+  local per_block = scaling.BLOCK // bK -- tiles in a block of K
   reduce.plan(variant, mma, tM * tN)
+  scaling.plan(variant, mma)
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local at = raster.tile(variant, A, B, C, {...})
@@ -64,6 +67,11 @@ function M.make(variant)
     local tCgC = nested.part_of_C(variant, thr, at.C, {at.m, at.n})
     local tCrC = fragment(sum, mma:partition_shape_C{bM, bN})        -- (1, M, N)
     clear(tCrC)
+    local promoter = scaling.begin(variant, at.scales, tCrC, at.l, function()
+      return thr:partition_C(places)
+    end)
+    local part = promoter and promoter.part or tCrC
+    if promoter then clear(part) end
 
     local n_tiles = size(tAgA, 3)
     local bring_A = nested.bringer(variant, "A", at.A, tAgA)
@@ -82,7 +90,11 @@ function M.make(variant)
       sync_threads() -- the tile is there, and all have used the one that is replaced now
       fetch(k + n_stages - 1, (k + n_stages - 1) % n_stages)
       local stage = k % n_stages
-      gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), tCrC(0, _, _), options)
+      gemm(tCsA(0, _, _, stage), tCsB(0, _, _, stage), part(0, _, _), options)
+      if promoter and ((k + 1) % per_block == 0 or k == n_tiles - 1) then
+        promoter:add(tCrC, promoter:load(k // per_block))
+        clear(part)
+      end
     end
     epilogue.begin(variant, alpha, beta, at):store(tCrC, tCgC, thr:partition_C(places))
   end, {emission = variant.emission})

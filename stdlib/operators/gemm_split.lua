@@ -4,6 +4,7 @@
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local reduce = require "cuttle.gemm_reduce"
+local scaling = require "cuttle.gemm_scales"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
@@ -93,7 +94,7 @@ function M.whole(p)
   for key, value in pairs(p) do whole[key] = value end
   whole.C, whole.c_dtype, whole.work, whole.swapped = sums, p.sum, p.sum, false
   whole.alpha, whole.beta, whole.bias, whole.epilogue, whole.operands = 1, 0, nil, nil, {}
-  whole.named = nil
+  whole.named, whole.scales = nil, nil
   return whole
 end
 
@@ -143,8 +144,10 @@ function M.make(variant)
       end
     end
     local places = thr:partition_S(tile(identity_tensor(shape(C(_, _, 0))), extent, {m, n}))
-    epilogue.begin(variant, alpha, beta, { l = to, operands = {...}, m = m, n = n,
-      extent = {size(C, 0), size(C, 1)} }):store(sums, part, places)
+    local operands = {...}
+    epilogue.begin(variant, alpha, beta, { l = to, scales = scaling.take(variant, operands),
+      operands = operands, m = m, n = n, extent = {size(C, 0), size(C, 1)} })
+      :store(sums, part, places)
   end)
 end
 

@@ -42,6 +42,7 @@ local configs = require "cuttle.matmul_configs"
 local matmul_bits = require "cuttle.matmul_bits"
 local tables = require "cuttle.matmul_table"
 local results = require "cuttle.operator_table"
+local scales = require "cuttle.matmul_scales"
 local again = require "cuttle.matmul_again"
 local epilogues = require "cuttle.matmul_epilogue"
 local overlap = require "cuttle.overlap"
@@ -86,7 +87,7 @@ end
 
 local known_options <const> =
   { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "glu", "groups", "operands",
-    "outputs", "split", "stream" }
+    "outputs", "scale_a", "scale_b", "split", "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name, takes_nested)
@@ -284,18 +285,20 @@ local function to_problem(A, B, C, options)
   check_distinct(c)
   check_types(a, b, c, options)
   check_places(a, b, c)
-  local ending = epilogues.read(options, { a = a, b = b, c = c, groups = groups })
+  local all = { a = a, b = b, c = c, groups = groups }
+  local ending, scaling = epilogues.read(options, all), scales.read(options, all)
   local sum = compute_type(A.dtype)
   local work = work_type(sum, C.dtype)
   local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
               alpha = to_factor(options.alpha, "alpha", 1, work),
               beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
               operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
-              glu = ending.glu, swapped = ending.glu or is_row_major(c) }
+              glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
   if p.glu then c = in_pairs(c, b.extent[1]) end
   p.bias = options.bias and to_bias(options.bias, c, groups)
   if p.swapped then
     a, b, c, groups = b, a, transposed(c), groups and grouping.swapped(groups)
+    p.scales = scales.swapped(p.scales)
   end
   p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
   p.a_major, p.b_major = major_of(a), major_of(b)
@@ -325,7 +328,7 @@ end
 -- Is there nothing to do with the sums, in a template that makes something of that?
 local function is_plain(config, p)
   return require(config.template).knows_plain and p.alpha == 1 and p.beta == 0 and not p.bias
-    and not p.epilogue and p.work == p.sum
+    and not p.epilogue and not p.scales and p.work == p.sum
 end
 
 -- Do tiles along K of a nested operand lie alike?
@@ -351,6 +354,7 @@ local function distinctions(config, p, group)
     { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
     { "plain", is_plain(config, p) } }
   if p.nested then add_nested(rows, config, p) end
+  if p.scales then rows[#rows + 1] = { "text_of_scales", scales.text(p.scales) } end
   if p.named then
     rows[#rows + 1] = { "text_of_named", epilogues.text(p.named) }
     rows[#rows + 1] = { "glu", p.glu }
@@ -359,7 +363,8 @@ local function distinctions(config, p, group)
 end
 
 local function make_kernel(config, p, distinct)
-  local variant = { name = "matmul_" .. p.dtype.name, epilogue = p.epilogue, named = p.named }
+  local variant = { name = "matmul_" .. p.dtype.name, epilogue = p.epilogue, named = p.named,
+                    scales = scales.kinds(p.scales) }
   for _, row in ipairs(distinct) do
     variant[row[1]] = row[2]
   end
@@ -394,6 +399,7 @@ local function args_of(config, p, operands)
   local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
   if p.groups then args[#args + 1] = p.groups.ends end
+  if p.scales then table.move({ p.scales.A.tensor, p.scales.B.tensor }, 1, 2, #args + 1, args) end
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(operands or p.operands) do args[#args + 1] = x end
   return args
@@ -434,9 +440,14 @@ local function with_after(steps)
   return all
 end
 
+local function is_deep(p) return require "cuttle.gemm_scales".is_deep(p) end
+
+-- Is K never cut?
+local function is_whole(p) return p.groups or p.nested or is_deep(p) end
+
 -- Into how many parts K is cut.
 local function parts_of(p, wanted)
-  if wanted == nil then return (p.groups or p.nested) and 1 or split.parts(p) end
+  if wanted == nil then return is_whole(p) and 1 or split.parts(p) end
   if math.type(wanted) ~= "integer" or wanted < 1 or p.k % wanted ~= 0 then
     fail("split is %s; expected a number of parts that divides K = %d", wanted, p.k)
   elseif wanted > 1 and p.groups then
@@ -444,6 +455,9 @@ local function parts_of(p, wanted)
   elseif wanted > 1 and p.nested then
     fail("split is %d, but a mode of A, B or C has more than one stride; only K of matrices with "
       .. "one stride a mode is split", wanted)
+  elseif wanted > 1 and is_deep(p) then
+    fail("split is %d, but a scale is of blocks of K; only K of sums without such scales is split",
+      wanted)
   elseif wanted > 1 and p.l > 1 then
     fail("split is %d, but there are %d batches; only K of a single product is split", wanted, p.l)
   end
@@ -501,6 +515,9 @@ end
 local function new_result(A, B, options)
   local groups = options.groups
   local dtype = M.result_type(A.dtype)
+  if options.scale_a or options.scale_b then
+    dtype = dtype.bits == 8 and bf16 or is_float(dtype) and dtype or f32
+  end
   local l = math.max(rank(A) > 2 and size(A, 2) or 1, rank(B) > 2 and size(B, 2) or 1)
   local has_third = rank(A) > 2 or rank(B) > 2
   if is_tensor(groups) then l, has_third = size(groups), not has_third end

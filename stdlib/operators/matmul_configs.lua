@@ -6,6 +6,7 @@
 --   sm       the least compute capability
 --   only_sm  the only one: instructions of sm_90a are no others'
 --   needs    a function of the problem and the row: may it be taken? nil: for any that it computes
+--   scaled   its threads have registers for sums of blocks of K, which have scales
 --   when     a function of the problem {m =, n =, k =, l =} and the row, or nil: always. p.unsplit:
 --            K must stay whole, so a long K cannot be cut in parts instead
 -- The first row that fits is taken, so the order is the choice by shape, as it was measured on an
@@ -14,6 +15,7 @@ local internal = ...
 local devices = require "cuttle.profile_device"
 local grouping = require "cuttle.gemm_groups"
 local given = require "cuttle.operator_config"
+local scaling = require "cuttle.gemm_scales"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -22,6 +24,7 @@ local MMA <const>, HOPPER <const> = "cuttle.gemm_mma", "cuttle.gemm_hopper"
 local DOTS <const> = "cuttle.gemm_dots"
 local F32 <const>, TF32 <const> = { f32 = true }, { tf32 = true }
 local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, u8 = true }
+local F8 <const> = { f8e4m3 = true, f8e5m2 = true }
 local ALL_BYTES <const> = { i8 = true, u8 = true, f8e4m3 = true, f8e5m2 = true }
 local NT <const>, TN <const> = { NT = true }, { TN = true }
 local MIXED <const> = { NN = true, TT = true }
@@ -62,7 +65,7 @@ end
 local function is_bare(p, row)
   local bM, bN, bK = table.unpack(row.tile)
   return p.m % bM == 0 and p.n % bN == 0 and p.k % bK == 0 and not p.groups and p.beta == 0
-    and not p.bias and not p.epilogue
+    and not p.bias and not p.epilogue and not p.scales
 end
 
 -- Tiles enough for all multiprocessors, and K long enough for the tail to count little.
@@ -75,6 +78,7 @@ end
 local function is_dots(p) return require(DOTS).is_few(p, p.sm, p.n_sms) end
 local function is_narrow(p) return require(HOPPER).is_few(p, p.n_sms) end
 
+local is_deep <const> = scaling.is_deep
 local function is_wide(p) return require(HOPPER).is_wide(p) end
 
 -- A wide problem all of whose tiles are multiplied at one time, `each` on a multiprocessor.
@@ -246,6 +250,15 @@ M.list = {
     only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
     when = fills(0.5, 256, 128) },
+  { name = "hopper 128x128x128, scaled", device = "cuda", template = HOPPER, types = F8,
+    only_sm = 90, majors = TN, tile = { 128, 128, 128 }, schedule = "cooperative", stages = 5,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
+    scaled = true,
+    when = function(p) return is_deep(p) and is_wide(p) and fills(0.5, 128, 128)(p) end },
+  { name = "hopper 64x64x128, scaled", device = "cuda", template = HOPPER, types = F8,
+    only_sm = 90, majors = TN, tile = { 64, 64, 128 }, schedule = "cooperative", groups = 1,
+    stages = 5, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2,
+    scaled = true, when = function(p) return is_deep(p) and is_wide(p) end },
   { name = "hopper 128x64x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
     majors = TN, tile = { 128, 64, 32 }, schedule = "cooperative", groups = 1, stages = 4,
     store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
@@ -301,6 +314,17 @@ M.list = {
   { name = "mma 64x64x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
     tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
 
+  -- Sums of blocks of K that have scales take as many registers as those of all K. On other GPUs
+  -- than sm_89, mma.sync casts f8 to f16 first, which takes registers, too.
+  { name = "mma 128x128x128, 8 warps", device = "cuda", template = MMA, types = F8, only_sm = 89,
+    tile = { 128, 128, 128 }, warps = { 4, 2 }, stages = 3, min_blocks = 1, scaled = true,
+    when = function(p) return is_deep(p) and fills(1, 128, 128)(p) end },
+  { name = "mma 128x128x128, f8", device = "cuda", template = MMA, types = F8, only_sm = 89,
+    tile = { 128, 128, 128 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
+    when = fills(1, 128, 128) },
+  { name = "mma 64x64x128, f8", device = "cuda", template = MMA, types = F8, sm = 89,
+    tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 2, scaled = true },
+
   -- Everything else.
   { name = "simple 128x128x8", device = "cuda", template = SIMPLE, tile = { 128, 128, 8 },
     threads = { 16, 16 }, stages = 3, order = "serpentine",
@@ -355,6 +379,7 @@ function M.can_compute(row, p)
     return false
   end
   local trouble = require(row.template).trouble
+  if scaling.trouble(row, p) then return false end
   return (row.template == SIMPLE or p.k > 0) and (trouble == nil or trouble(row, p) == nil)
     and (p.target == "cpu" or M.can_run(row, p.dtype, p.majors, p.sm, p.shared))
 end
@@ -388,7 +413,7 @@ local function by_name(name, p)
         local template = require(row.template)
         local why = p.nested and not template.takes_nested
           and "it supports no mode with more than one stride"
-          or template.trouble and template.trouble(row, p)
+          or scaling.trouble(row, p) or template.trouble and template.trouble(row, p)
         tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s%s",
           name, p.dtype, p.majors, p.k, p.device, why and "; " .. why or "")
       end

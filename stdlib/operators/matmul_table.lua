@@ -4,6 +4,7 @@
 -- name="mma 128x128x64" split=1.
 local configs = require "cuttle.matmul_configs"
 local devices = require "cuttle.profile_device"
+local scaling = require "cuttle.gemm_scales"
 local spaces = require "cuttle.space"
 local split = require "cuttle.gemm_split"
 local tables = require "cuttle.operator_table"
@@ -70,7 +71,7 @@ end
 
 --- What the rule chooses, a row of matmul_configs.lua, and into how many parts it cuts K.
 function M.rule(p)
-  local is_whole = p.groups or p.nested or not (p.place and p.place.name)
+  local is_whole = p.groups or p.nested or scaling.is_deep(p) or not (p.place and p.place.name)
   local n = is_whole and 1 or split.parts_on(p, p.sm, p.n_sms)
   return configs.choose(part(p, n)), n
 end
@@ -168,7 +169,7 @@ end
 function M.choose(p)
   configs.facts(p)
   if p.target ~= "cuda" or not (p.place and p.place.name) or p.groups or p.nested
-    or p.k == 0 then
+    or scaling.is_deep(p) or p.k == 0 then
     return nil
   end
   local config, n = M.rule(p)

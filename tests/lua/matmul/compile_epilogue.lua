@@ -1,5 +1,6 @@
 -- Kernels of matmul whose epilogue has outputs, reductions or pairs of columns compile for sm_80
--- and sm_90a, one of each template, and no thread of them spills registers.
+-- and sm_90a, one of each template, those whose blocks of K have scales for sm_89 and sm_90a, and no
+-- thread of them spills registers.
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
@@ -29,21 +30,37 @@ local function try(dtype, config)
   if config:find "^hopper" or config:find "^dots" then return end
   look(A, B, zeros(dtype, row_major{264, 132}), { epilogue = gated, glu = true }, config)
 end
+local function scaled(config)
+  local A, B, C = zeros(f8e4m3, row_major{264, 384}), zeros(f8e4m3, row_major{264, 384}),
+    zeros(bf16, row_major{264, 264})
+  for _, rows in ipairs{3, 264} do
+    look(A, B, C, { scale_a = zeros(f32, {264, 3}), scale_b = zeros(f32, {rows, 3}) }, config)
+  end
+end
+if sm >= 89 then scaled "mma 64x64x128, f8" end
+if sm == 89 then
+  scaled "mma 128x128x128, 8 warps"
+  return
+end
 for _, config in ipairs{"simt 64x64x16 turned", "dots 32x16x32"} do try(f32, config) end
 try(bf16, "mma 64x64x64")
 if sm == 90 then
   for _, config in ipairs{"hopper 64x64x64", "hopper 128x128x64"} do
     try(bf16, config)
   end
+  for _, config in ipairs{"hopper 64x64x128, scaled", "hopper 128x128x128, scaled"} do
+    scaled(config)
+  end
 end
 ]]
 file:close()
-for _, sm in ipairs { "80", "90a" } do
+for _, sm in ipairs { "80", "89", "90a" } do
   local command = "CUTTLE_DEVICE=cpu '%s' --sm=%s %s %s 2>&1; echo $?"
   local pipe = assert(io.popen(command:format(arg[-1], sm, script, sm:match "%d+")))
   io.write(pipe:read("a"))
   pipe:close()
 end
 os.remove(script)
+-- expect: 0
 -- expect: 0
 -- expect: 0

@@ -1,0 +1,118 @@
+-- scale_a and scale_b of matmul: for all of an operand, for rows, for 128 of K of each row, and for
+-- 128x128, on every template, with tiles that overhang, C by rows and by columns, batches, groups
+-- and K in parts. Elements are small integers and scales powers of two, so that every number is
+-- exact: the oracle is the product of scaled operands in f64. On a GPU with --device=cuda.
+local here = zeros(f32, 1).device
+
+local function small(dtype, l)
+  return view(reference.cast(rand(i32, cosize(l), -3, 4):to("cpu"), dtype):to(here), l)
+end
+
+local function by_rows(m, n, l) return layout({m, n, l}, {n, 1, m * n}) end
+
+local function powers(extents)
+  local l = layout(extents)
+  local x = zeros(f32, l):to("cpu")
+  local flat, exponents = view(x, layout(size(l))), rand(i32, size(l), -2, 3):to("cpu")
+  for i = 0, size(l) - 1 do flat[i] = 2.0 ^ exponents[i] end
+  return x
+end
+
+-- What an operand's element (i,k) of batch l is multiplied by.
+local function factor(s, rows, i, k, l)
+  if type(s) == "number" then return s end
+  if s == nil then return 1.0 end
+  local n, deep = size(s, 0), rank(s) > 1 and size(s, 1) or 1
+  local row = n == 1 and 0 or n == rows and i or i // 128
+  if rank(s) == 1 then return s[row] end
+  local column = deep == 1 and 0 or k // 128
+  return rank(s) == 2 and s[{row, column}] or s[{row, column, size(s, 2) > 1 and l or 0}]
+end
+
+local function scaled(x, s, l)
+  local out = reference.cast(x(_, _, l), f64):to("cpu")
+  for i = 0, size(out, 0) - 1 do
+    for k = 0, size(out, 1) - 1 do out[{i, k}] = out[{i, k}] * factor(s, size(out, 0), i, k, l) end
+  end
+  return out
+end
+
+local function on_device(s) return type(s) == "number" and s or s and s:to(here) end
+
+local function try(dtype, m, n, k, scale_a, scale_b, options)
+  options = options or {}
+  local l = options.l or 1
+  local A, B = small(dtype, by_rows(m, k, l)), small(dtype, by_rows(n, k, l))
+  local C = zeros(f32, options.by_columns and layout{m, n, l} or by_rows(m, n, l))
+  matmul(A, B, C, { scale_a = on_device(scale_a), scale_b = on_device(scale_b),
+    config = options.config, split = options.split, alpha = 2 })
+  for q = 0, l - 1 do
+    local want = reference.matmul(scaled(A, scale_a, q), scaled(B, scale_b, q))
+    local got, wrong = C(_, _, q):to("cpu"), 0
+    for i = 0, size(want) - 1 do
+      local at = {i % m, i // m}
+      wrong = wrong + (got[at] == 2 * want[at] and 0 or 1)
+    end
+    if wrong > 0 then print(dtype, m, n, k, options.config, q, wrong) end
+  end
+end
+
+local sm = device().sm or 90
+try(f8e4m3, 20, 30, 200, 2.0, powers{1})
+try(f8e4m3, 20, 30, 200, powers{20}, powers{30, 1}, { by_columns = true })
+try(f8e4m3, 20, 140, 260, powers{20, 3}, powers{2, 3})
+try(f8e5m2, 134, 36, 260, powers{2, 3}, powers{36, 3}, { by_columns = true })
+try(f8e4m3, 20, 36, 260, powers{20, 3, 2}, powers{1, 3, 1}, { l = 2 })
+try(f8e4m3, 20, 30, 256, powers{20}, nil, { split = 2 })
+try(bf16, 20, 30, 64, powers{20}, powers{30})
+try(i8, 20, 30, 64, powers{20}, 0.5)
+if sm >= 89 then
+  try(f8e4m3, 70, 140, 260, powers{70, 3}, powers{2, 3}, { config = "mma 64x64x128, f8" })
+  try(f8e5m2, 70, 140, 260, powers{70, 3}, powers{140, 3}, { config = "mma 64x64x128, f8" })
+end
+if sm == 90 then
+  for _, by_columns in ipairs { false, true } do
+    try(f8e4m3, 132, 144, 272, powers{132, 3}, powers{2, 3},
+      { config = "hopper 128x128x128, scaled", by_columns = by_columns })
+  end
+  try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
+    l = 2 })
+  try(f8e4m3, 64, 64, 128, powers{64}, powers{64}, { config = "hopper 64x64x128, scaled" })
+end
+
+-- Groups of rows: B has scales of its own in each group.
+local X, W = small(f8e4m3, row_major{24, 256}), small(f8e4m3, by_rows(16, 256, 3))
+local sx, sw = powers{24, 2}, powers{1, 2, 3}
+local ends = from_table(i32, {5, 5, 22}):to(here)
+local Y = matmul(X, W, zeros(f32, row_major{24, 16}), { groups = ends, scale_a = on_device(sx),
+  scale_b = on_device(sw) }):to("cpu")
+local x, wrong = scaled(view(X, by_rows(24, 256, 1)), sx, 0), 0
+for m = 0, 21 do
+  local g = m < 5 and 0 or 2
+  local w = scaled(W, sw, g)
+  for n = 0, 15 do
+    local sum = 0
+    for k = 0, 255 do sum = sum + x[{m, k}] * w[{n, k}] end
+    if Y[{m, n}] ~= sum then wrong = wrong + 1 end
+  end
+end
+print(wrong)  -- expect: 0
+
+-- A new C is bf16. Quantised in the epilogue, C may be f8, too; its scale comes from a maximum.
+local A, B = small(f8e4m3, row_major{8, 32}), small(f8e4m3, row_major{8, 32})
+print(matmul(A, B, {scale_a = 0.5}).dtype)  -- expect: bf16
+local peak = zeros(f32, 1)
+local Q = matmul(A, B, zeros(f8e4m3, row_major{8, 8}), {scale_a = 0.5, operands = {to = 0.25},
+  outputs = {peak = {peak, "max"}}, epilogue = function(v, e)
+    e.peak = abs(v)
+    return v * e.to
+  end})
+local most, is_near = 0, true
+local P = reference.matmul(reference.cast(A, f32), reference.cast(B, f32)):to("cpu")
+for i = 0, 63 do
+  local v = P[{i % 8, i // 8}] / 2
+  most = math.max(most, math.abs(v))
+  local q = reference.cast(Q, f32)[{i % 8, i // 8}]
+  is_near = is_near and math.abs(q - v / 4) <= math.abs(v) / 64
+end
+print(peak[0] == most, is_near)  -- expect: true	true
