@@ -7,12 +7,14 @@
 # those that this version of NVRTC has compiled before. LEDGER names another file of that form; with LEDGER=
 # all are compiled. RECORD=FILE writes what compiled into FILE, as `make ledger` does.
 ledger=${LEDGER-tests/golden/compiled.txt}
-if [ "$1" = --one ]; then # CUTTLE VERSION TARGET,TARGET... SCRIPT [ARGUMENT]
-  cuttle=$2 version=$3 targets=$(echo "$4" | tr , ' ') script=$5 argument=${6:-}
+if [ "$1" = --one ]; then # CUTTLE VERSION TARGET,TARGET... SCRIPT [ARGUMENT...]
+  cuttle=$2 version=$3 targets=$(echo "$4" | tr , ' ') script=$5
+  shift 5
   texts=$(mktemp -d) || exit 1
   known=$([ -z "$ledger" ] || grep -F " $script" "$ledger" || true)
+  arguments=$*
   emit() { # TARGET [OPTION]
-    "$cuttle" emit "--sm=$1" $2 "$script" ${argument:+"$argument"} </dev/null
+    "$cuttle" emit "--sm=$1" $2 "$script" $arguments </dev/null
   }
   # One run writes the texts of all targets (tests/support/emit_also.c). Those are not in the ledger where the script
   # asks for the target, and a run of its own for it gives another text.
@@ -102,9 +104,15 @@ fitting() { # SCRIPT TARGET...
     esac
   done | paste -sd, -
 }
-# What a script is given: the folder of cases; 8 random products of 30; every ninth of 548 loops; 50 of 1000 records.
-argument_of() { # SCRIPT
+# What a script is given: the folder of cases; 8 random products of 30; every ninth of 548 loops; 50 of 1000 records;
+# examples the sizes of tests/support/small.lua, at which their kernels have the same texts.
+small=$("$cuttle" - <<'END'
+for path, arguments in pairs(dofile "tests/support/small.lua") do print(path, arguments) end
+END
+)
+arguments_of() { # SCRIPT
   case $1 in
+    examples/*) echo "$small" | awk -v "path=$1" '$1 == path { $1 = ""; print }' ;;
     scripts/kernel_cases.lua) echo tests/kernel_cases ;;
     tests/lua/kernel/dot_random.lua) echo 8 ;;
     tests/lua/kernel/loop_limits.lua) echo 9 ;;
@@ -114,7 +122,7 @@ argument_of() { # SCRIPT
 list() { # [TARGET...]
   for script in $tests examples/*.lua scripts/kernel_cases.lua; do
     targets=$(fitting "$script" ${*:-75 80 90a $(more_targets "$script")})
-    [ -n "$targets" ] && echo "$targets" "$script" $(argument_of "$script")
+    [ -n "$targets" ] && echo "$targets" "$script" $(arguments_of "$script")
   done
 }
 list "$@" | xargs -P "${JOBS:-2}" -L 1 "$0" --one "$cuttle" "$version" |
