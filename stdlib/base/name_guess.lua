@@ -22,19 +22,29 @@ end
 
 -- {====== Names of CuTe, PTX and MoYe ======
 
--- The entries of what others call `name`.
-function M.find_theirs(name)
-  local found = {}
+-- The entries by what others call them: made when it is first asked for.
+local by_theirs
+
+local function index_theirs()
+  local index = {}
   for _, topic in ipairs((annotations.load())) do
     for _, entry in ipairs(topic.entries) do
       for _, line in ipairs(entry.footer) do
-        for _, other in ipairs(line:find("^CuTe:") and foreign.footer_names(line) or {}) do
-          if other == name and found[#found] ~= entry then found[#found + 1] = entry end
+        for _, name in ipairs(line:find("^CuTe:") and foreign.footer_names(line) or {}) do
+          local found = index[name] or {}
+          index[name] = found
+          if found[#found] ~= entry then found[#found + 1] = entry end
         end
       end
     end
   end
-  return found
+  return index
+end
+
+-- The entries of what others call `name`, which are not to be changed.
+function M.find_theirs(name)
+  by_theirs = by_theirs or index_theirs()
+  return by_theirs[name] or {}
 end
 
 -- "; local_tile is tile here", or "".
