@@ -19,6 +19,7 @@ local M = {}
 
 -- The newest first.
 local VERSIONS <const> = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" }
+local BATCHES <const> = "2025-03-26" -- the only one in which a list of messages is one, too
 local LINKS_SINCE <const> = "2025-06-18" -- content of the type resource_link
 local PARSE <const>, INVALID <const> = -32700, -32600
 local NO_METHOD <const>, WRONG <const> = -32601, -32602
@@ -46,9 +47,12 @@ local function is_object(value)
   return type(value) == "table" and value ~= json.null and (next(value) == nil or #value == 0)
 end
 
-function Server:respond(id, name, body)
-  self.host.send(('{"jsonrpc":"2.0","id":%s,"%s":%s}'):format(id and id_text(id) or "null", name,
-    json.encode_line(body)))
+-- Sends an answer, or keeps it for its batch: that of a call, or the one that is being taken.
+function Server:respond(id, name, body, batch)
+  local text = ('{"jsonrpc":"2.0","id":%s,"%s":%s}'):format(id and id_text(id) or "null", name,
+    json.encode_line(body))
+  batch = batch or self.batch
+  if batch then batch[#batch + 1] = text else self.host.send(text) end
 end
 
 function Server:refuse(id, code, format, ...)
@@ -73,7 +77,8 @@ function methods.initialize(self, params)
   for _, known in ipairs(VERSIONS) do
     if known == params.protocolVersion then version = known end
   end
-  self.is_open, self.results.has_no_links = true, version < LINKS_SINCE
+  self.is_open, self.has_batches = true, version == BATCHES
+  self.results.has_no_links = version < LINKS_SINCE
   return { protocolVersion = version, instructions = INSTRUCTIONS,
            capabilities = { tools = empty, resources = empty },
            serverInfo = { name = "cuttle", version = language._VERSION:match "%d[%w.]*" } }
@@ -107,7 +112,8 @@ methods["tools/call"] = function(self, params, id)
   local call = { id = id, tool = tool, arguments = arguments, token = token_of(params) }
   local why = tools.check(tool, arguments) or self.host.start(call)
   if why then return results.shown(self.results, call, { text = why, is_error = true }) end
-  self.calls[id] = call
+  self.calls[id], call.batch = call, self.batch
+  if call.batch then call.batch.n_open = call.batch.n_open + 1 end
 end
 
 methods["resources/list"] = function(self)
@@ -128,6 +134,15 @@ methods["resources/read"] = function(self, params)
   return { contents = { { uri = uri, mimeType = found.type, text = found.text } } }
 end
 
+-- One part of a batch is done; the answers are sent with the last one.
+local function settle(self, batch)
+  if not batch then return end
+  batch.n_open = batch.n_open - 1
+  if batch.n_open == 0 and #batch > 0 then
+    self.host.send(("[%s]"):format(table.concat(batch, ",")))
+  end
+end
+
 local notes = {}
 
 -- The client does not wait for the answer of a call that it cancels.
@@ -136,6 +151,7 @@ notes["notifications/cancelled"] = function(self, params)
   if call then
     self.calls[params.requestId] = nil
     self.host.stop(call)
+    settle(self, call.batch)
   end
 end
 
@@ -161,7 +177,9 @@ end
 
 -- What is wrong with a message; nil: nothing.
 local function fault_of(message)
-  if not is_object(message) then return "a message is an object; batches are not supported" end
+  if not is_object(message) then
+    return "a message is an object; only in version 2025-03-26 may it be a list"
+  end
   if message.jsonrpc ~= "2.0" then return "'jsonrpc' is not \"2.0\"" end
   local id = message.id
   if id ~= nil and not is_id(id) then return "'id' is no text and no whole number" end
@@ -182,6 +200,14 @@ function Server:take(message)
   if note then note(self, params) end
 end
 
+function Server:take_batch(list)
+  local batch = { n_open = 1 }
+  self.batch = batch
+  for _, message in ipairs(list) do self:take(message) end
+  self.batch = nil
+  settle(self, batch)
+end
+
 function Server:receive(line)
   if line:find "^%s*$" then return end
   if #line > MAX_MESSAGE then
@@ -190,7 +216,8 @@ function Server:receive(line)
   end
   local message, why = json.decode(line)
   if message == nil then return self:refuse(nil, PARSE, "%s", why) end
-  self:take(message)
+  local is_batch = self.has_batches and type(message) == "table" and #message > 0
+  if is_batch then self:take_batch(message) else self:take(message) end
 end
 
 -- {====== Calls in progress ======
@@ -208,7 +235,8 @@ function Server:finish(call, answer)
   if answer.data and answer.data.error then
     script_error.add_id(answer.data.error, self.host.pages())
   end
-  self:respond(call.id, "result", results.shown(self.results, call, answer))
+  self:respond(call.id, "result", results.shown(self.results, call, answer), call.batch)
+  settle(self, call.batch)
 end
 
 function M.new(host)

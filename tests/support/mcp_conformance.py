@@ -15,6 +15,7 @@ from mcp_types import jsonrpc, methods
 from mcp_client import CALLS, RACE
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+BATCHES = "2025-03-26"  # the only version with lists of messages
 LINKS_SINCE = "2025-06-18"  # before, a result had no links to resources
 LAUNCHES = 'kernel("k", function(x) x[0] = 1 end){grid = 1, block = 1}(zeros(f32, 1))'
 # Calls that do not succeed: those of mcp_client.py do.
@@ -129,6 +130,22 @@ class Server:
         return "structuredContent" not in self.call("run", {"script": "print(1)"})
 
 
+def batch_faults(server):
+    """A list of messages is answered by a list, when the last of them is answered."""
+    call = {"name": "run", "arguments": {"script": "print(1)"}}
+    messages = [{"jsonrpc": "2.0", "id": "p", "method": "ping"}, {"jsonrpc": "2.0", "method": "notifications/other"},
+                {"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": call}, {"jsonrpc": "1.0", "id": "w"},
+                {"jsonrpc": "2.0", "id": "s", "method": "tools/call",
+                 "params": {"name": "search", "arguments": {"query": "race"}}}]
+    server.send(json.dumps(messages))
+    answers = json.loads(server.process.stdout.readline())
+    server.asked.update(p="ping", c="tools/call", s="tools/call")
+    for answer in answers:
+        server.check(answer)
+    server.fit("JSONRPCBatchResponse", answers)
+    return {answer["id"] for answer in answers} ^ {"p", "c", "w", "s"}
+
+
 def report_faults(reports, name, result, server):
     """Adds what is wrong with the data of a tool's answer, and with the files that it names."""
     faults = []
@@ -174,6 +191,8 @@ def talk(arguments, version, schema, reports, calls):
     for text in REFUSED:
         server.send(text)
         server.receive()
+    if version == BATCHES:
+        ok(not batch_faults(server), "a batch is answered by a batch")
     ok(server.cancel_one(), "a call that is cancelled has no answer in " + version)
     for method in ("ping", "resources/list", "resources/templates/list"):
         server.request(method, {})

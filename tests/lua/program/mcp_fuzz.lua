@@ -122,6 +122,14 @@ tap.is(ask '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}',
   '{"jsonrpc":"2.0","id":9007199254740993,"result":{}}', "also a large number")
 tap.is(ask '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}', nil,
   "a note has no answer")
+
+-- In the version that has batches, a list is answered by a list; of notes alone, by nothing.
+ask '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}'
+tap.is(ask '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"},3]',
+  '[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,'
+    .. '"message":"a message is an object; only in version 2025-03-26 may it be a list"}}]',
+  "a batch where there are some")
+tap.is(ask '[{"jsonrpc":"2.0","method":"x"}]', nil, "a batch of notes")
 local fresh = servers.new { send = function(line) sent[#sent + 1] = line end }
 sent = {}
 fresh:receive '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
