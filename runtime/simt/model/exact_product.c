@@ -1,5 +1,6 @@
 /* exact_product.c: exact sums of products of narrow floats. Elements are integers in units of 2^-16, so a product is one
-   in units of 2^-32, and the sum of a block is one of less than 70 bits. It is two doubles; these, the scales and
+   in units of 2^-32, and the sum of a block is one of less than 70 bits. Where the products' own unit is coarse enough
+   doubles have the sum, and are added in vectors; else it is an integer, which two doubles have. these, the scales and
    the accumulator are added with one rounding by way of a rounding to odd (Boldo and Melquiond, "Emulation of a
    FMA and correctly rounded sums: proved algorithms using rounding to odd"). */
 #include "exact_product.h"
@@ -11,11 +12,19 @@ enum { UNIT = 16 };
 
 __extension__ typedef __int128 Wide;
 
-/* One operand as integers: rows of k. */
+/* Numbers of all columns, in vectors that every processor has. */
+enum { PAIRS = CT_EXACT_MAX_N / 2 };
+typedef double Pair __attribute__((vector_size(16)));
+typedef union Columns {
+  Pair pair[PAIRS];
+  double v[CT_EXACT_MAX_N];
+} Columns;
+
+/* One operand as integers, rows of k, and what they have in common. */
 typedef struct Side {
   int64_t v[CT_EXACT_MAX_M][CT_EXACT_MAX_K];
   bool is_special[CT_EXACT_MAX_M]; /* has an infinity or a NaN */
-  int64_t most;
+  int64_t most, bits;              /* the largest; all bits that any has */
 } Side;
 
 static bool is_finite(double x) { return x - x == 0; }
@@ -26,6 +35,7 @@ static void set_element(Side *s, int row, int l, float v) {
   s->v[row][l] = units;
   s->is_special[row] |= !finite;
   s->most = ct_max(s->most, units < 0 ? -units : units);
+  s->bits |= units;
 }
 
 /* {====== Rounding ====== */
@@ -50,7 +60,26 @@ static float add_three(const CtExact *x, double acc, double hi, double lo) {
   return (float)r + 0.0F;
 }
 
-/* {====== Sums ====== */
+/* {====== Sums of a block ====== */
+
+/* How the sums of a block are exact. */
+typedef enum Exact { IN_DOUBLES, IN_INT64, IN_WIDE } Exact;
+
+typedef struct Sides {
+  const Side *rows, *cols;
+  const Columns *b; /* the elements of B, row by row; IN_DOUBLES */
+  Exact exact;
+} Sides;
+
+static int trailing_zeros(int64_t bits) { return bits == 0 ? 0 : __builtin_ctzll((uint64_t)bits); }
+
+static Exact choose(const Side *rows, const Side *cols) {
+  int64_t unit = trailing_zeros(rows->bits) + trailing_zeros(cols->bits);
+  double most = (double)rows->most * (double)cols->most * CT_EXACT_MAX_K; /* twice what occurs */
+  return most < (double)((uint64_t)1 << 53) * (double)((uint64_t)1 << unit) ? IN_DOUBLES
+         : most < 0x1p62                                                    ? IN_INT64
+                                                                            : IN_WIDE;
+}
 
 static Wide sum_of(const int64_t *a, const int64_t *b, int n, bool is_small) {
   int64_t sum = 0;
@@ -63,6 +92,35 @@ static Wide sum_of(const int64_t *a, const int64_t *b, int n, bool is_small) {
   }
   return is_small ? sum : wide;
 }
+
+static Columns sum_doubles(const int64_t *a, const Columns *b, int n) {
+  Pair s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+  for (int l = 0; l < n; l++) {
+    double v = (double)a[l];
+    s0 += v * b[l].pair[0];
+    s1 += v * b[l].pair[1];
+    s2 += v * b[l].pair[2];
+    s3 += v * b[l].pair[3];
+  }
+  return (Columns){{s0, s1, s2, s3}};
+}
+
+/* Of a row by each column: hi + lo, in units of 2^-32. */
+static void sum_block(const Sides *x, int i, int first, int n, Columns *hi, Columns *lo) {
+  const int64_t *a = x->rows->v[i] + first;
+  *lo = (Columns){{{0}}};
+  if (x->exact == IN_DOUBLES) {
+    *hi = sum_doubles(a, x->b + first, n);
+    return;
+  }
+  for (int j = 0; j < CT_EXACT_MAX_N; j++) {
+    Wide sum = sum_of(a, x->cols->v[j] + first, n, x->exact == IN_INT64);
+    hi->v[j] = (double)sum;
+    lo->v[j] = (double)(sum - (Wide)hi->v[j]);
+  }
+}
+
+/* {====== Sums ====== */
 
 /* The sum where it is an infinity or a NaN: of what is not finite. */
 static float special_sum(const CtExact *x, const float *a, const float *b, const float *sfa,
@@ -86,25 +144,46 @@ static bool are_scales(const CtExact *x, const float *sfa, const float *sfb) {
   return are;
 }
 
-static float finite_sum(const CtExact *x, const int64_t *a, const int64_t *b, bool is_small,
-                        const float *sfa, const float *sfb, float c) {
+/* Of a row by all columns whose `is_special` is false. */
+static void finite_sums(const CtExact *x, const Sides *sides, int i, const float *sfa,
+                        const float *sfb, const bool *is_special, float *c) {
   int blocks = x->vec == 0 ? 1 : x->vec, each = x->k / blocks;
-  for (int i = 0; i < blocks; i++) {
-    Wide sum = sum_of(a + i * each, b + i * each, each, is_small);
-    double hi = (double)sum, lo = (double)(sum - (Wide)hi);
-    double scale = x->vec == 0 ? 1 : (double)sfa[i] * (double)sfb[i];
-    scale *= 0x1p-32;
-    c = add_three(x, (double)c, hi * scale, lo * scale);
-    if (!is_finite((double)c)) {
-      return c; /* what is finite does not change it */
+  for (int block = 0; block < blocks; block++) {
+    Columns hi, lo;
+    sum_block(sides, i, block * each, each, &hi, &lo);
+    for (int j = 0; j < x->n; j++) {
+      double scale = x->vec == 0 ? 1 : (double)sfa[block] * (double)sfb[j * x->vec + block];
+      if (!is_special[j] && is_finite((double)c[j])) { /* else what is finite does not change it */
+        scale *= 0x1p-32;
+        c[j] = add_three(x, (double)c[j], hi.v[j] * scale, lo.v[j] * scale);
+      }
     }
   }
-  return c;
+}
+
+static void multiply_row(const CtExact *x, const Sides *sides, int i, const float *a,
+                         const float *b, const float *sfa, const float *sfb, float *c) {
+  bool is_special[CT_EXACT_MAX_N], any = false, all = true;
+  for (int j = 0; j < x->n; j++) {
+    is_special[j] = sides->rows->is_special[i] || sides->cols->is_special[j] ||
+                    !is_finite((double)c[j]) || !are_scales(x, sfa, sfb + j * x->vec);
+    any = any || is_special[j];
+    all = all && is_special[j];
+  }
+  for (int j = 0; any && j < x->n; j++) {
+    if (is_special[j]) {
+      c[j] = special_sum(x, a, b + j, sfa, sfb + j * x->vec, (double)c[j]);
+    }
+  }
+  if (!all) {
+    finite_sums(x, sides, i, sfa, sfb, is_special, c);
+  }
 }
 
 void ct_exact_product(const CtExact *x, const float *a, const float *b, const float *sfa,
                       const float *sfb, float *c) {
   Side rows = {.most = 0}, cols = {.most = 0};
+  Columns columns[CT_EXACT_MAX_K] = {{{{0}}}};
   CT_ASSERT(x->m <= CT_EXACT_MAX_M && x->n <= CT_EXACT_MAX_N && x->k <= CT_EXACT_MAX_K);
   for (int l = 0; l < x->k; l++) {
     for (int i = 0; i < x->m; i++) {
@@ -112,15 +191,11 @@ void ct_exact_product(const CtExact *x, const float *a, const float *b, const fl
     }
     for (int j = 0; j < x->n; j++) {
       set_element(&cols, j, l, b[l * x->n + j]);
+      columns[l].v[j] = (double)cols.v[j][l];
     }
   }
-  bool is_small = rows.most == 0 || cols.most < (INT64_C(1) << 56) / rows.most;
-  for (int at = 0; at < x->m * x->n; at++) {
-    int i = at / x->n, j = at % x->n;
-    const float *of_a = sfa + i * x->vec, *of_b = sfb + j * x->vec;
-    bool is_special = rows.is_special[i] || cols.is_special[j] || !is_finite((double)c[at]) ||
-                      !are_scales(x, of_a, of_b);
-    c[at] = is_special ? special_sum(x, a + i * x->k, b + j, of_a, of_b, (double)c[at])
-                       : finite_sum(x, rows.v[i], cols.v[j], is_small, of_a, of_b, c[at]);
+  const Sides sides = {&rows, &cols, columns, choose(&rows, &cols)};
+  for (int i = 0; i < x->m; i++) {
+    multiply_row(x, &sides, i, a + i * x->k, b, sfa + i * x->vec, sfb, c + i * x->n);
   }
 }
