@@ -4,9 +4,10 @@
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
 # What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
 # is the limit instead.
-# Steps: info tests cases bits dtypes conversions kernels threads attention examples notebook bench sanitize ranks
+# Steps: info tests cases bits dtypes conversions kernels threads attention products examples notebook bench sanitize ranks
 # ranks_sanitize. attention: its tests and random problems against the reference, then large problems beside the plain
-# kernel, timed: what was written without a GPU; less than 120 s on an H200. The last two need two devices. ranks: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
+# kernel, timed: what was written without a GPU; less than 120 s on an H200. products: tests of matmul, and products with
+# scales beside PyTorch's. The last two need two devices. ranks: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
 # ever, examples in one process and in two, products over ranks and steps of training beside PyTorch's. examples runs the
 # programs of examples/, which check themselves and print their times; notebook is the one with the table of kernels
 # beside hand-written ones; conversions compares all 2^32 inputs with the host, which takes a core for each type; kernels
@@ -65,6 +66,12 @@ for step in $steps; do
     notebook) run "$build/cuttle" scripts/bench/main.lua notebook ;;
     kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
     attention) run "$build/cuttle" scripts/attention_gpu.lua ;;
+    products) # epilogues with outputs and products with scales: their results, then times beside torch._scaled_mm
+      for t in epilogue scales law mma hopper grouped nested; do
+        run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
+      done
+      run "$build/cuttle" scripts/bench/scaled.lua --quick
+      ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
       for t in shuffles masks counting_barriers atomics spin_waits cooperative sync_grid collectives printing assertions; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/kernel/$t.lua"

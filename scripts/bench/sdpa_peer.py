@@ -9,16 +9,10 @@
 #                               (root of squares) and largest
 #   error_of FILE               the same of a result in an .npy file
 #   forget                      frees the operands
-import sys
-import time
-
-try:
-    import torch
-    import torch.nn.functional as F
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-except ImportError as e:
-    print("error", e, flush=True)
-    sys.exit(1)
+import torch_peer
+import torch
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 BACKENDS = {
     "default": None,
@@ -90,24 +84,8 @@ class Peer:
         self.is_causal, self.exact = value == "1", None
         return " ".join(name for name in BACKENDS if self.can(name))
 
-    def time(self, name, idle, warm, sync, reps):
-        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-
-        def run():
-            for _ in range(int(warm)):
-                self.attend()
-            if sync == "1":
-                torch.cuda.synchronize()
-            start.record()
-            for _ in range(int(reps)):
-                self.attend()
-            stop.record()
-
-        torch.cuda.synchronize()
-        time.sleep(float(idle) * 1e-3)
-        self.with_backend(name, run)
-        stop.synchronize()
-        return "%.6f" % (start.elapsed_time(stop) / int(reps))
+    def time(self, name, *numbers):
+        return self.with_backend(name, lambda: torch_peer.timed(self.attend, *numbers))
 
     def error(self, name):
         return self.errors(self.with_backend(name, self.attend))
@@ -121,20 +99,4 @@ class Peer:
         return ""
 
 
-def main():
-    if not torch.cuda.is_available():
-        print("error PyTorch has no CUDA device", flush=True)
-        return
-    torch.cuda.set_device(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
-    print("ok PyTorch", torch.__version__, "cuDNN", torch.backends.cudnn.version(), flush=True)
-    peer = Peer()
-    for line in sys.stdin:
-        name, *arguments = line.split()
-        try:
-            with torch.no_grad():
-                print("ok", getattr(peer, name)(*arguments), flush=True)
-        except Exception as e:  # what went wrong is the answer
-            print("error", name + ":", str(e).replace("\n", " "), flush=True)
-
-
-main()
+torch_peer.serve(Peer)
