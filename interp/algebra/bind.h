@@ -104,6 +104,8 @@ bool bind_test_dtype(lua_State *L, int idx, CtDtype *out);    /* the object only
 
 void bind_push_any(lua_State *L);
 void bind_push_int(lua_State *L, CtInt i); /* an integer, run-time value, basis element or `_` */
+/* The same, if the algebra that made it has not failed; else raises. Returns 1. */
+int bind_return_int(lua_State *L, const CtAlg *g, CtInt i);
 /* an integer, or nested tables that print as tuples */
 void bind_push_tuple(lua_State *L, CtTuple t);
 /* The value of a layout at a coordinate: an integer, or a coordinate. Returns 1. */

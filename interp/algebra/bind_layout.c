@@ -86,22 +86,16 @@ static CtComposed to_mode(lua_State *L, CtAlg *g, const char *op) {
   return l;
 }
 
-static int push_int(lua_State *L, const CtAlg *g, CtInt i) {
-  bind_check(L, g);
-  bind_push_int(L, i);
-  return 1;
-}
-
 static int size(lua_State *L) {
   CtAlg g = bind_begin(L);
   CtComposed l = to_mode(L, &g, "size");
-  return push_int(L, &g, al_size(&g, l.layout));
+  return bind_return_int(L, &g, al_size(&g, l.layout));
 }
 
 static int cosize(lua_State *L) {
   CtAlg g = bind_begin(L);
   CtComposed l = to_mode(L, &g, "cosize");
-  return push_int(L, &g, al_cosize(&g, l));
+  return bind_return_int(L, &g, al_cosize(&g, l));
 }
 
 static int rank(lua_State *L) {

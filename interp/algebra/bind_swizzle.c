@@ -54,10 +54,7 @@ static int call(lua_State *L) {
     return 1;
   }
   CtAlg g = bind_begin(L);
-  CtInt i = al_swizzle(&g, sw, bind_to_int(L, 2, "swizzle"));
-  bind_check(L, &g);
-  bind_push_int(L, i);
-  return 1;
+  return bind_return_int(L, &g, al_swizzle(&g, sw, bind_to_int(L, 2, "swizzle")));
 }
 
 static int tostring(lua_State *L) {

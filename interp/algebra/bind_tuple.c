@@ -38,12 +38,6 @@ static int basis_new(lua_State *L) {
   return 1;
 }
 
-static int push_int(lua_State *L, const CtAlg *g, CtInt i) {
-  bind_check(L, g);
-  bind_push_int(L, i);
-  return 1;
-}
-
 static int push_tuple(lua_State *L, const CtAlg *g, CtTuple t) {
   bind_check(L, g);
   bind_push_tuple(L, t);
@@ -54,7 +48,7 @@ static int push_tuple(lua_State *L, const CtAlg *g, CtTuple t) {
 static int basis_mul(lua_State *L) {
   CtAlg g = bind_begin(L);
   CtInt a = bind_to_int(L, 1, "E");
-  return push_int(L, &g, al_mul(&g, a, bind_to_int(L, 2, "E")));
+  return bind_return_int(L, &g, al_mul(&g, a, bind_to_int(L, 2, "E")));
 }
 
 /* Sums of basis elements and coordinates: E(0) + 2 * E(1) is (1,2). */
@@ -146,7 +140,7 @@ static int crd2idx(lua_State *L) {
   }
   CtTuple shape = bind_to_shape(L, 2, &g.cx, "crd2idx");
   if (stride == NULL) {
-    return push_int(L, &g, al_crd2idx(&g, crd, shape));
+    return bind_return_int(L, &g, al_crd2idx(&g, crd, shape));
   }
   CtComposed of = ct_composed_plain(al_layout(&g, shape, stride));
   bind_check(L, &g);

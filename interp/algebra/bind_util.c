@@ -459,6 +459,12 @@ void bind_push_int(lua_State *L, CtInt i) {
   }
 }
 
+int bind_return_int(lua_State *L, const CtAlg *g, CtInt i) {
+  bind_check(L, g);
+  bind_push_int(L, i);
+  return 1;
+}
+
 void bind_push_tuple(lua_State *L, CtTuple t) {
   lua_Integer n = 0;
   if (ct_is_leaf(t)) {

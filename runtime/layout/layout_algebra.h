@@ -181,6 +181,8 @@ static inline void ct_build_init_layout(CtBuild *b, CtAlg *g, const char *op) {
 }
 static inline void ct_build_layout(CtBuild *b, CtLayout l) { ct_build_copy(b, l.shape, l.stride); }
 CtLayout ct_build_take_layout(CtBuild *b);
+/* Fails if the tiler has more entries than the layout has modes; `most`: what one writes for each. */
+void ct_build_check_tiler(CtBuild *b, CtLayout a, CtTiler t, const char *most);
 
 /* The name of a tuple of modes as a whole, for another tuple of the same modes. */
 static inline CtModeName ct_whole_name(CtLayout l) {

@@ -454,13 +454,12 @@ void ct_build_compositions(CtBuild *b, CtLayout a, int n, const CtLayout *parts)
   }
 }
 
-static void check_tiler(CtBuild *b, CtLayout a, CtTiler t) {
+void ct_build_check_tiler(CtBuild *b, CtLayout a, CtTiler t, const char *most) {
   CtAlg *g = b->g;
   int rank = ct_layout_rank(a);
   if (t.n > rank) {
-    al_fail(g, CT_EINVAL,
-            "%s: tiler %s has rank %d but %s has rank %d; write at most one entry per mode", b->op,
-            al_show_tiler(g, t), t.n, al_show_layout(g, a), rank);
+    al_fail(g, CT_EINVAL, "%s: tiler %s has rank %d but %s has rank %d; write %s per mode", b->op,
+            al_show_tiler(g, t), t.n, al_show_layout(g, a), rank, most);
   }
 }
 
@@ -470,7 +469,7 @@ static void build_by_mode(CtBuild *b, CtLayout a, CtTiler t) {
     case CT_TILER_LAYOUT: ct_build_compositions(b, a, 1, &t.layout); return;
     case CT_TILER_TUPLE: break;
   }
-  check_tiler(b, a, t);
+  ct_build_check_tiler(b, a, t, "at most one entry");
   ct_build_open_named(b, ct_whole_name(a));
   for (int i = 0; al_ok(b->g) && i < t.n; i++) {
     build_by_mode(b, ct_mode(a, i), t.items[i]);

@@ -62,16 +62,6 @@ static CtLayout tiler_layout(CtTiler t, CtLeafLayout *nodes) {
   return t.layout;
 }
 
-static void check_tiler(CtBuild *b, CtLayout a, CtTiler t) {
-  CtAlg *g = b->g;
-  int rank = ct_layout_rank(a);
-  if (t.n > rank) {
-    al_fail(g, CT_EINVAL,
-            "%s: tiler %s has rank %d but %s has rank %d; write one tile size per mode", b->op,
-            al_show_tiler(g, t), t.n, al_show_layout(g, a), rank);
-  }
-}
-
 static void build_logical(CtBuild *b, CtLayout a, CtTiler t, BuildPair pair) {
   CtLeafLayout nodes;
   switch (t.kind) {
@@ -79,7 +69,7 @@ static void build_logical(CtBuild *b, CtLayout a, CtTiler t, BuildPair pair) {
     case CT_TILER_LAYOUT: pair(b, a, tiler_layout(t, &nodes)); return;
     case CT_TILER_TUPLE: break;
   }
-  check_tiler(b, a, t);
+  ct_build_check_tiler(b, a, t, "one tile size");
   ct_build_open_named(b, ct_whole_name(a));
   for (int i = 0; al_ok(b->g) && i < ct_layout_rank(a); i++) {
     if (i < t.n) {

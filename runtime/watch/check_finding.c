@@ -217,16 +217,11 @@ static void turn_ranks(CtFound *f) {
   CtFound old = *f;
   f->how = (uint8_t)((f->how & ~CT_RACE_HOW) |
                      (how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ : CT_RACE_WRITE_WRITE));
-  f->in = old.other;
-  f->other = old.in;
   f->job = old.other_job;
   f->other_job = old.job;
   f->block = old.other_block;
   f->other_block = old.block;
-  f->thread = old.other_thread;
-  f->other_thread = old.thread;
-  f->agent = old.other_agent;
-  f->other_agent = old.agent;
+  ct_found_turn(f);
   f->buf = found;
   f->begin = begin;
   f->off = off;

@@ -66,15 +66,9 @@ void ct_order_turn_race(const CtSimtProgram *p, CtFound *f) {
       f->in >= f->other || comes_again(p, f->in, f->other, (f->how & CT_RACE_IN_WARP) != 0)) {
     return;
   }
-  CtFound other = *f;
   how = how == CT_RACE_WRITE_READ   ? CT_RACE_READ_WRITE
         : how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ
                                     : how;
   f->how = (uint8_t)((f->how & ~CT_RACE_HOW) | how);
-  f->in = other.other;
-  f->other = other.in;
-  f->thread = other.other_thread;
-  f->other_thread = other.thread;
-  f->agent = other.other_agent;
-  f->other_agent = other.agent;
+  ct_found_turn(f);
 }

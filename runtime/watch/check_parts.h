@@ -219,6 +219,16 @@ void ct_overflow_operation(const CtSimtProgram *p, uint32_t in, CtOp *op, CtDtyp
 /* check_order.c: does a thread that has passed the other access come to this one again, in a
    loop or in its unrolled iterations? */
 bool ct_order_is_again(const CtSimtProgram *p, const CtFound *f);
+/* The other access of a race, of the same block, becomes the first one. */
+static inline void ct_found_turn(CtFound *f) {
+  const CtFound old = *f;
+  f->in = old.other;
+  f->other = old.in;
+  f->thread = old.other_thread;
+  f->other_thread = old.thread;
+  f->agent = old.other_agent;
+  f->other_agent = old.agent;
+}
 /* Puts the accesses of a race in the order of the program, if the program orders them. */
 void ct_order_turn_race(const CtSimtProgram *p, CtFound *f);
 

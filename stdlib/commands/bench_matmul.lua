@@ -260,14 +260,8 @@ local function read_word(o, word)
 end
 
 local function read_arguments(...)
-  local o = { cold = true, types = {}, majors = {}, sizes = {} }
-  for _, word in ipairs { ... } do
-    local key, value = word:match "^%-%-(%w+)=?(.*)$"
-    if key and not option_readers[key] then
-      fail("there is no option '%s'; see cuttle bench matmul --help", word)
-    end
-    if key then option_readers[key](o, value) else read_word(o, word) end
-  end
+  local o = values.read_words("bench matmul", { ... },
+    { cold = true, types = {}, majors = {}, sizes = {} }, option_readers, read_word)
   local n = device().sm and 4096 or 256
   if #o.types == 0 then o.types = { "f32" } end
   if #o.majors == 0 then o.majors = { "NT", "TN" } end

@@ -130,14 +130,8 @@ local function read_word(o, word)
 end
 
 local function read_arguments(...)
-  local o = { bytes = {}, sizes = {} }
-  for _, word in ipairs { ... } do
-    local key, value = word:match "^%-%-(%w+)=?(.*)$"
-    if key and not option_readers[key] then
-      fail("there is no option '%s'; see cuttle bench mesh --help", word)
-    end
-    if key then option_readers[key](o, value) else read_word(o, word) end
-  end
+  local o = values.read_words("bench mesh", { ... }, { bytes = {}, sizes = {} },
+    option_readers, read_word)
   local is_gpu = device().sm ~= nil
   if #o.bytes == 0 then o.bytes = is_gpu and { 1 << 20, 1 << 24, 1 << 28 } or { 1 << 20 } end
   if #o.sizes == 0 then o.sizes = { is_gpu and 8192 or 128 } end

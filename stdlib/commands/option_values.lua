@@ -35,4 +35,17 @@ function M.json_aside(options, value)
   options.is_aside = value == ""
 end
 
+--- Reads the words of a command into o, which it returns: `--key=value` by readers[key](o, value),
+--- others by read_word(o, word).
+function M.read_words(command, words, o, readers, read_word)
+  for _, word in ipairs(words) do
+    local key, value = word:match "^%-%-(%w+)=?(.*)$"
+    if key and not readers[key] then
+      error(("%s: there is no option '%s'; see cuttle %s --help"):format(command, word, command), 0)
+    end
+    if key then readers[key](o, value) else read_word(o, word) end
+  end
+  return o
+end
+
 return M

@@ -3,7 +3,7 @@
 local near = require "cuttle.near"
 local M = {}
 
-local COMMON <const> = { "device", "traceback" } -- main.c takes them
+local COMMON <const> = { "device", "traceback" } -- program_options.c takes them
 
 -- "'a' or 'b'" of names as options.
 local function as_options(nearest) return (nearest:gsub("'([^']+)'", "'--%1'")) end

@@ -20,16 +20,10 @@ static NAME_status NAME_run_step_cpu(const NAME_step *step, const NAME_slot *arg
 
 static NAME_status NAME_run_plan_cpu(const NAME_kernel *k, const NAME_plan *plans, const NAME_slot *args,
                                      void *workspace, NAME_error *err) {
-  NAME_slot s[UPPER_SLOTS];
-  const NAME_special *special = NULL;
-  NAME_status status = NAME_choose(k, args, s, &special, err);
+  const NAME_plan *plan = NULL;
+  NAME_status status = NAME_find_plan(k, plans, args, workspace, &plan, err);
   if (status != UPPER_OK) {
     return status;
-  }
-  const NAME_plan *plan = &plans[special - k->specials];
-  if (plan->workspace > 0 && workspace == NULL) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: workspace is NULL; %zu bytes are needed", k->name,
-                     plan->workspace);
   }
   if (plan->zeros > 0) {
     memset(workspace, 0, plan->zeros);

@@ -75,22 +75,30 @@ static NAME_status NAME_first_step(const NAME_kernel *k, const NAME_plan *plan, 
   return plan->n_steps == 0 ? NAME_succeed(err) : UPPER_NO_CODE; /* err has the last one's text */
 }
 
-/* The arguments have the extents and strides of an example; then its steps for this GPU, in order. */
-static NAME_status NAME_run_plan(const NAME_kernel *k, const NAME_plan *plans, const NAME_slot *args,
-                                 void *workspace, void *stream, NAME_error *err) {
+/* The plan of the example that the arguments have the extents and strides of. */
+static NAME_status NAME_find_plan(const NAME_kernel *k, const NAME_plan *plans, const NAME_slot *args,
+                                  const void *workspace, const NAME_plan **out, NAME_error *err) {
   NAME_slot s[UPPER_SLOTS];
   const NAME_special *special = NULL;
-  int i = 0;
   NAME_status status = NAME_choose(k, args, s, &special, err);
   if (status != UPPER_OK) {
     return status;
   }
-  const NAME_plan *plan = &plans[special - k->specials];
-  if (plan->workspace > 0 && workspace == NULL) {
+  *out = &plans[special - k->specials];
+  if ((*out)->workspace > 0 && workspace == NULL) {
     return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: workspace is NULL; %zu bytes are needed", k->name,
-                     plan->workspace);
+                     (*out)->workspace);
   }
-  status = NAME_first_step(k, plan, &i, err);
+  return UPPER_OK;
+}
+
+/* Its steps for this GPU, in order. */
+static NAME_status NAME_run_plan(const NAME_kernel *k, const NAME_plan *plans, const NAME_slot *args,
+                                 void *workspace, void *stream, NAME_error *err) {
+  const NAME_plan *plan = NULL;
+  int i = 0;
+  NAME_status status = NAME_find_plan(k, plans, args, workspace, &plan, err);
+  status = status == UPPER_OK ? NAME_first_step(k, plan, &i, err) : status;
   if (status == UPPER_OK && plan->zeros > 0) {
     int r = NAME_cu.fill((uint64_t)(uintptr_t)workspace, 0, plan->zeros, stream);
     status = r == 0 ? UPPER_OK : NAME_driver_fail(err, r, k->name, "cuMemsetD8Async");

@@ -46,6 +46,12 @@ local function rule_row(a, modes)
     a.kind == "number" and a.slot or 0, c.int64(a.kind == "constant" and a.bits or 0))
 end
 
+-- A table with these rows, and its name; without rows there is none.
+local function put_table(out, type, id, rows)
+  out(c.table(type, id, rows))
+  return #rows > 0 and id or "NULL"
+end
+
 -- What only messages need.
 local function put_texts(out, id, special)
   local rows = {}
@@ -57,8 +63,7 @@ local function put_texts(out, id, special)
     end
     rows[i] = ("{%s, %s}"):format(c.text(a.title), #examples > 0 and name or "NULL")
   end
-  out(c.table("NAME_text", id, rows))
-  return #rows > 0 and id or "NULL"
+  return put_table(out, "NAME_text", id, rows)
 end
 
 -- The numbers of the arguments that the kernel writes: the table's name, and how many there are.
@@ -149,8 +154,7 @@ end
 local function put_packs(out, id, code)
   local rows = {}
   for i, p in ipairs(code.packs) do rows[i] = ("{%d, %d}"):format(p.slot, p.offset) end
-  out(c.table("NAME_pack", id, rows))
-  return #rows > 0 and id or "NULL"
+  return put_table(out, "NAME_pack", id, rows)
 end
 
 local function put_sites(out, id, code)
@@ -158,8 +162,7 @@ local function put_sites(out, id, code)
   for i, site in ipairs(code.asserts) do
     rows[i] = ("{%s, %d}"):format(c.text(site.text), site.line)
   end
-  out(c.table("NAME_site", id, rows))
-  return #rows > 0 and id or "NULL"
+  return put_table(out, "NAME_site", id, rows)
 end
 
 -- The parameters are passed one by one: some are aligned to more than the driver aligns the block

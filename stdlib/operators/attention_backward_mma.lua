@@ -14,7 +14,6 @@
 local mma = require "cuttle.attention_mma"
 local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
-local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local M = {}
 
@@ -395,24 +394,8 @@ function M.make(variant) return { dQ = make_queries(variant), dKV = make_keys(va
 -- {====== The launches ======
 
 function M.plan(p, kernels, variant)
-  local rows = variant.rows
-  local before, L, D = rows_of.step(p, rows, 1)
-  local function launch(n, heads)
-    return { grid = { n, heads, p.batches }, block = WARP * variant.warps, stream = p.stream }
-  end
-  local n_queries, n_keys, of_queries, of_keys = cdiv(p.n_q, rows), cdiv(p.n_k, rows), L, L
-  if p.sequences then
-    of_queries, of_keys = packed.blocks(p, "n_q", rows, rows), packed.blocks(p, "n_k", rows, rows)
-    n_queries, n_keys = size(of_queries, 1), size(of_keys, 1)
-  end
-  local group, c, scale = p.heads // p.kv_heads, scores.factor(p), f32(p.scale)
-  return { before,
-    { kernel = kernels.dQ, launch = launch(n_queries, p.heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries,
-               scores.operands(p) } },
-    { kernel = kernels.dKV, launch = launch(n_keys, p.kv_heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys,
-               scores.operands(p) } } }
+  return rows_of.two_kernels(p, kernels, { tile = variant.rows, rows = variant.rows,
+    block = WARP * variant.warps, takes_blocks = true })
 end
 
 return M

@@ -3,7 +3,6 @@
 -- A warp owns ROWS queries, or keys; a block's warps share blocks of the others, one for each lane.
 local packed = require "cuttle.attention_backward_packed"
 local rows = require "cuttle.attention_backward_rows"
-local scores = require "cuttle.attention_score"
 local M = {}
 
 local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
@@ -240,24 +239,8 @@ end
 function M.make(variant) return { dQ = make_dQ(variant), dKV = make_dKV(variant) } end
 
 function M.plan(p, kernels)
-  local before, L, D = rows.step(p, 1, 1)
-  local function launch(n, heads)
-    return { grid = { n, heads, p.batches }, block = LANES * WARPS, stream = p.stream }
-  end
-  local n_queries, n_keys, of_queries, of_keys = cdiv(p.n_q, TILE), cdiv(p.n_k, TILE), nil, nil
-  if p.sequences then
-    of_queries, of_keys = packed.blocks(p, "n_q", TILE, 1), packed.blocks(p, "n_k", TILE, 1)
-    n_queries, n_keys = size(of_queries, 1), size(of_keys, 1)
-  end
-  if p.score then of_queries, of_keys = of_queries or L, of_keys or L end
-  local group, c, scale = p.heads // p.kv_heads, scores.factor(p), f32(p.scale)
-  return { before,
-    { kernel = kernels.dQ, launch = launch(n_queries, p.heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries,
-               scores.operands(p) } },
-    { kernel = kernels.dKV, launch = launch(n_keys, p.kv_heads),
-      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys,
-               scores.operands(p) } } }
+  return rows.two_kernels(p, kernels, { tile = TILE, rows = 1, block = LANES * WARPS,
+    takes_blocks = p.score })
 end
 
 return M

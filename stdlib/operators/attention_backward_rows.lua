@@ -4,6 +4,7 @@
 -- Also makes a sum's elements 0, and counters of turns, where they are given.
 local packed = require "cuttle.attention_backward_packed"
 local on_device = require "cuttle.operator_device"
+local scores = require "cuttle.attention_score"
 local M = {}
 
 local LOG2_E <const> = 1 / math.log(2)
@@ -142,6 +143,31 @@ end
 function M.new_sum(p, rows)
   local n = p.sequences and M.n_tiles(p, rows) * rows or p.n_q
   return select(M.new(p, { p.depth, n, p.heads, p.batches }), 1, 0, 2, 3)
+end
+
+--- The launches where a kernel `two.dQ` goes through tiles of queries, and another one, `two.dKV`,
+--- through tiles of keys. `own`: tile, the rows of one; rows, as in `step`; block, its threads;
+--- takes_blocks: the kernels have the parameter `blocks` also where sequences are not packed.
+function M.two_kernels(p, two, own)
+  local before, L, D = M.step(p, own.rows, 1)
+  local function launch_of(length, heads)
+    local n, blocks = cdiv(p[length], own.tile), own.takes_blocks and L or nil
+    if p.sequences then
+      blocks = packed.blocks(p, length, own.tile, own.rows)
+      n = size(blocks, 1)
+    end
+    return blocks, { grid = { n, heads, p.batches }, block = own.block, stream = p.stream }
+  end
+  local of_queries, by_queries = launch_of("n_q", p.heads)
+  local of_keys, by_keys = launch_of("n_k", p.kv_heads)
+  local group, c, scale = p.heads // p.kv_heads, scores.factor(p), f32(p.scale)
+  return { before,
+    { kernel = two.dQ, launch = by_queries,
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dQ, group, c, scale, of_queries,
+               scores.operands(p) } },
+    { kernel = two.dKV, launch = by_keys,
+      args = { p.Q, p.K, p.V, p.dO, L, D, p.dK, p.dV, group, c, scale, of_keys,
+               scores.operands(p) } } }
 end
 
 return M

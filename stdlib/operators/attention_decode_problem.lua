@@ -13,6 +13,7 @@ local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
+local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
@@ -92,16 +93,7 @@ local function check_types(q, k, v)
 end
 
 local function check_heads(q, k, v)
-  local heads, kv_heads = q.extent[2], k.extent[2]
-  if kv_heads == 0 or heads % kv_heads ~= 0 then
-    fail("Q is %s and K is %s; the heads of Q, %d, must be a multiple of those of K and V, %d",
-      given(q), given(k), heads, kv_heads)
-  elseif k.extent[4] ~= q.extent[4] then
-    fail("Q is %s and K is %s; the last mode, the depth D of a head, must be equal", given(q),
-      given(k))
-  elseif k.extent[4] == 0 then
-    fail("Q is %s; the last mode, the depth D of a head, must be at least 1", given(q))
-  end
+  shapes.check_heads(fail, q, k, given)
   check_extents(v, table.move(k.extent, 1, 3, 1, {}), " and a depth, as K is " .. given(k))
 end
 

@@ -15,6 +15,7 @@ local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
+local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
@@ -79,24 +80,15 @@ end
 local function as_given(t) return tostring(shape(t.tensor)) end
 
 local function check_shapes(q, k, v)
-  local heads, kv_heads = q.extent[2], k.extent[2]
   if k.extent[1] ~= q.extent[1] or v.extent[1] ~= q.extent[1] then
     fail("Q is %s, K is %s and V is %s; mode 0, the batches, must be equal", as_given(q),
       as_given(k), as_given(v))
-  elseif v.extent[2] ~= kv_heads or v.extent[3] ~= k.extent[3] then
+  elseif v.extent[2] ~= k.extent[2] or v.extent[3] ~= k.extent[3] then
     fail("K is %s and V is %s; they must have the same heads and the same length S", as_given(k),
       as_given(v))
-  elseif kv_heads == 0 or heads % kv_heads ~= 0 then
-    fail("Q is %s and K is %s; the heads of Q, %d, must be a multiple of those of K and V, %d",
-      as_given(q), as_given(k), heads, kv_heads)
   end
-  if q.extent[4] == 0 then
-    fail("Q is %s; the last mode, the depth D of a head, must be at least 1", as_given(q))
-  end
-  if k.extent[4] ~= q.extent[4] then
-    fail("Q is %s and K is %s; the last mode, the depth D of a head, must be equal", as_given(q),
-      as_given(k))
-  elseif v.extent[4] == 0 then
+  shapes.check_heads(fail, q, k, as_given)
+  if v.extent[4] == 0 then
     fail("V is %s; the last mode, the depth of a value, must be at least 1", as_given(v))
   end
 end
