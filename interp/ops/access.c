@@ -29,6 +29,13 @@ CtVal access_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb
   CtVal offset;
   CtErr err;
   const CtBuf *buf = &ir->bufs[t->buf];
+  if (buf->space == CT_TENSOR) {
+    diag_error(
+        L,
+        "%s %s: elements of tensor memory are not reached one by one; copy them to a fragment, "
+        "as copy(tmem_copy(\"SM100_TMEM_LOAD_32dp32b32x\", acc), src, dst)",
+        verb, t->name != NULL ? t->name : "a tensor");
+  }
   tensor_within_element(L, t, crd);
   if (ct_ir_offset(ir, tensor_view(t), crd, &offset, &err) != CT_OK) {
     diag_error(L, "%s %s: %s", verb, t->name != NULL ? t->name : "a tensor", err.msg);

@@ -18,6 +18,12 @@ void access_load(lua_State *L, const Tensor *t, CtTuple crd);
 /* Stores the Lua value at `value_idx`: a traced value, number or boolean. */
 void access_store(lua_State *L, const Tensor *t, CtTuple crd, int value_idx);
 
+/* The layout of memory that a kernel declares: static, with indices from 0. *n_elems is their number. */
+CtComposed access_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
+                                int64_t *n_elems);
+/* Pushes the tensor of memory that was declared. */
+Tensor *access_push_declared(lua_State *L, CtIr *ir, CtView view);
+
 /* An extent must fulfil it: now, if it is static, else each launch checks it. This function fills r.value. */
 void access_require(lua_State *L, CtInt extent, CtRequire r);
 /* Has arithmetic with its coordinates 64 bits? */

@@ -162,8 +162,20 @@ static int registers_field(lua_State *L, const AtomBox *b) {
 static int spaces_field(lua_State *L, const AtomBox *b) {
   lua_createtable(L, 0, count_operands(b));
   for (int i = 0; i < count_operands(b); i++) {
-    lua_pushstring(L, b->atom.from_shared[i] ? "shared" : "registers");
+    lua_pushstring(L, b->atom.from_shared[i]   ? "shared"
+                      : b->atom.from_tensor[i] ? "tensor"
+                                               : "registers");
     lua_setfield(L, -2, operand_names[i]);
+  }
+  return 1;
+}
+
+/* Of a product by tcgen05, both of whose operands are contiguous along K. */
+static int descriptor_field(lua_State *L, const AtomBox *b) {
+  if (b->atom.from_tensor[CT_ATOM_C]) {
+    lua_pushinteger(L, ct_atom_instruction_word(&b->atom, false, false));
+  } else {
+    lua_pushnil(L);
   }
   return 1;
 }
@@ -241,31 +253,19 @@ static const struct {
   int of;
   int (*push)(lua_State *L, const AtomBox *b);
 } fields[] = {
-    {"name", OF_ALL, name_field},
-    {"kind", OF_ALL, kind_field},
-    {"family", OF_ALL, family_field},
-    {"sm", OF_ALL, sm_field},
-    {"arch", OF_ALL, arch_field},
-    {"ptx", OF_ALL, ptx_field},
-    {"section", OF_ALL, section_field},
-    {"times", OF_ALL, times_field},
-    {"threads", OF_ALL, threads_field},
-    {"thr_id", OF_ALL, thr_id_field},
-    {"bits", OF_ALL, bits_field},
-    {"shape", OF_MMA, shape_field},
-    {"dtypes", OF_MMA, dtypes_field},
-    {"registers", OF_MMA, registers_field},
-    {"spaces", OF_MMA, spaces_field},
-    {"layout_a", OF_MMA, layout0_field},
-    {"layout_b", OF_MMA, layout1_field},
-    {"layout_c", OF_MMA, layout2_field},
-    {"layout_sfa", OF_MMA, sfa_field},
-    {"layout_sfb", OF_MMA, sfb_field},
-    {"sf_vec_size", OF_MMA, sf_vec_size_field},
-    {"bytes", OF_COPY, bytes_field},
-    {"dtype", OF_COPY, dtype_field},
-    {"src", OF_COPY, layout0_field},
-    {"dst", OF_COPY, layout1_field},
+    {"name", OF_ALL, name_field},        {"kind", OF_ALL, kind_field},
+    {"family", OF_ALL, family_field},    {"sm", OF_ALL, sm_field},
+    {"arch", OF_ALL, arch_field},        {"ptx", OF_ALL, ptx_field},
+    {"section", OF_ALL, section_field},  {"times", OF_ALL, times_field},
+    {"threads", OF_ALL, threads_field},  {"thr_id", OF_ALL, thr_id_field},
+    {"bits", OF_ALL, bits_field},        {"shape", OF_MMA, shape_field},
+    {"dtypes", OF_MMA, dtypes_field},    {"registers", OF_MMA, registers_field},
+    {"spaces", OF_MMA, spaces_field},    {"descriptor", OF_MMA, descriptor_field},
+    {"layout_a", OF_MMA, layout0_field}, {"layout_b", OF_MMA, layout1_field},
+    {"layout_c", OF_MMA, layout2_field}, {"layout_sfa", OF_MMA, sfa_field},
+    {"layout_sfb", OF_MMA, sfb_field},   {"sf_vec_size", OF_MMA, sf_vec_size_field},
+    {"bytes", OF_COPY, bytes_field},     {"dtype", OF_COPY, dtype_field},
+    {"src", OF_COPY, layout0_field},     {"dst", OF_COPY, layout1_field},
     {"ref", OF_COPY, layout2_field},
 };
 
@@ -304,7 +304,9 @@ static void add_mma(luaL_Buffer *b, const CtAtom *a) {
   luaL_addstring(b, line);
   for (int i = 0; i < 3; i++) {
     add_line(b, names[i], a->types[i].name, a->layouts[i],
-             a->from_shared[i] ? ", in shared memory" : "");
+             a->from_shared[i]   ? ", in shared memory"
+             : a->from_tensor[i] ? ", in tensor memory"
+                                 : "");
   }
   if (strcmp(a->types[CT_ATOM_C].name, a->types[CT_ATOM_D].name) != 0) {
     add_line(b, "D", a->types[CT_ATOM_D].name, "as C", "");

@@ -59,10 +59,8 @@ static int index_tostring(lua_State *L) {
 
 /* --- memory -------------------------------------------------------------------------------------------- */
 
-/* The layout of memory that a kernel declares: static, with indices from 0. *n_elems is their
-   number. */
-static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
-                                   int64_t *n_elems) {
+CtComposed access_static_layout(lua_State *L, int idx, const CtCx *cx, const char *op,
+                                int64_t *n_elems) {
   CtComposed l = bind_to_composed(L, idx, cx, op);
   int64_t lo, hi, size;
   CtErr err;
@@ -86,7 +84,7 @@ static CtComposed to_static_layout(lua_State *L, int idx, const CtCx *cx, const 
   return l;
 }
 
-static Tensor *push_declared(lua_State *L, CtIr *ir, CtView view) {
+Tensor *access_push_declared(lua_State *L, CtIr *ir, CtView view) {
   if (ir->failed) {
     luaL_error(L, "not enough memory");
   }
@@ -134,7 +132,7 @@ static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
         "requested",
         ct_dtypes[before].name, ct_dtypes[dtype].name);
   }
-  push_declared(L, ir, view);
+  access_push_declared(L, ir, view);
   return 1;
 }
 
@@ -146,7 +144,7 @@ static int lang_shared(lua_State *L) { /* dtype[, layout] */
   if (lua_isnoneornil(L, 2)) {
     return shared_of_launch(L, ir, dtype);
   }
-  CtComposed layout = to_static_layout(L, 2, &cx, "shared", &n);
+  CtComposed layout = access_static_layout(L, 2, &cx, "shared", &n);
   check_shared(L, ir, dtype, n);
   if (ct_dtype_is_packed(dtype) && layout.swizzle.bits != 0 && layout.swizzle.base < 1) {
     return diag_error(L,
@@ -154,7 +152,7 @@ static int lang_shared(lua_State *L) { /* dtype[, layout] */
                       "use one with M >= 1",
                       ct_dtypes[dtype].name);
   }
-  push_declared(L, ir, ct_ir_shared_composed(ir, NULL, dtype, &layout));
+  access_push_declared(L, ir, ct_ir_shared_composed(ir, NULL, dtype, &layout));
   return 1;
 }
 
@@ -258,7 +256,7 @@ static int declare_own(lua_State *L, const char *op, bool is_local) {
   CtCx cx = bind_enter(L);
   int64_t n;
   CtDtype dtype = bind_to_dtype(L, 1, op);
-  CtComposed l = to_static_layout(L, 2, &cx, op, &n);
+  CtComposed l = access_static_layout(L, 2, &cx, op, &n);
   if (l.is_swizzled) {
     diag_error(
         L,
@@ -271,7 +269,7 @@ static int declare_own(lua_State *L, const char *op, bool is_local) {
   } else {
     check_fragment(L, &cx, op, l.layout, n);
   }
-  push_declared(L, ir, (is_local ? ct_ir_local : ct_ir_fragment)(ir, NULL, dtype, l.layout));
+  access_push_declared(L, ir, (is_local ? ct_ir_local : ct_ir_fragment)(ir, NULL, dtype, l.layout));
   return 1;
 }
 
@@ -317,7 +315,7 @@ static int lang_fragment_like(lua_State *L) { /* tensor[, dtype] */
                       tensor_push_title(L, 1));
   }
   CtLayout layout = layout_of_fragment(L, &cx, t, "fragment_like");
-  push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
+  access_push_declared(L, ir, ct_ir_fragment(ir, NULL, dtype, layout));
   return 1;
 }
 
@@ -340,7 +338,7 @@ int traced_cast(lua_State *L, CtDtype to) {
   if (to != t->dtype) {
     diag_try(L, ct_ir_convert(ir, src, dst, diag_err(L)));
   }
-  push_declared(L, ir, dst);
+  access_push_declared(L, ir, dst);
   return 1;
 }
 

@@ -247,6 +247,7 @@ static int lang_space_of(lua_State *L) {
   static const char *const names[] = {[CT_GLOBAL] = "global",
                                       [CT_SHARED] = "shared",
                                       [CT_REGISTER] = "registers",
+                                      [CT_TENSOR] = "tensor",
                                       [CT_CONSTANT] = "constant"};
   const Tensor *t = tensor_test(L, 1);
   if (t == NULL || !t->in_kernel || t->at != NULL) {

@@ -43,6 +43,16 @@ void call_effect(Call *c) { ct_ir_effect(c->ir, (CtOp)c->row->op, c->arg[0]); }
 
 void call_need_sm(lua_State *L, const CtIr *ir, const char *op, int sm) {
   int have = ir->target.sm;
+  if (sm == CALL_TCGEN05) {
+    if (ir->target.is_cuda && !ct_sm_has_tcgen05(have)) {
+      diag_error(
+          L,
+          "%s: it needs sm_100a, sm_100f, sm_103a or sm_110a, but the kernel is compiled for "
+          "sm_%d; the CPU engine runs it",
+          op, have);
+    }
+    return;
+  }
   if (ir->target.is_cuda && (sm < 0 ? have != -sm : have < sm)) {
     diag_error(L,
                "%s: it needs sm_%d%s, but the kernel is compiled for sm_%d; the CPU engine runs it",

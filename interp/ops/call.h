@@ -16,7 +16,8 @@
 #include "runtime/ir/ir_make.h"
 
 enum { CALL_MAX_ARGS = 4, CALL_MAX_RESULTS = 2 };
-enum { CALL_SM90A = -90 }; /* for CallRow.sm: that architecture only */
+enum { CALL_SM90A = -90 };    /* for CallRow.sm: that architecture only, */
+enum { CALL_TCGEN05 = -100 }; /* or those with tensor memory */
 
 typedef struct Call Call;
 typedef struct CallArg CallArg;

@@ -165,6 +165,7 @@ static void print_place(const CtCx *cx, const Tensor *t, CtText *out) {
   static const char *const spaces[] = {[CT_GLOBAL] = "global memory",
                                        [CT_SHARED] = "shared memory",
                                        [CT_REGISTER] = "registers",
+                                       [CT_TENSOR] = "tensor memory",
                                        [CT_CONSTANT] = "constant memory"};
   if (t->at != NULL) {
     ct_text_puts(out, " from ");

@@ -126,6 +126,7 @@ static const char *const works[] = {
 static const char *const spaces[] = {[CT_GLOBAL] = "global",
                                      [CT_SHARED] = "shared",
                                      [CT_REGISTER] = "register",
+                                     [CT_TENSOR] = "tensor",
                                      [CT_CONSTANT] = "constant"};
 
 static const Field pattern_fields[] = {FIELD_AS("count", CtProfilePattern, n),

@@ -232,6 +232,9 @@ void ct_emit_plan(CtEmit *e);
 static inline void ct_emit_use_buf(CtEmit *e, uint32_t buf) {
   e->buf_used[buf] = true;
   e->buf_used[ct_ir_memory(e->ir, buf)] = true;
+  if (e->ir->bufs[buf].space == CT_TENSOR) {
+    e->buf_used[e->ir->bufs[buf].address] = true;
+  }
 }
 static inline bool ct_emit_is_value(CtOp op) {
   return ct_ops[op].cls == CT_CLS_PURE || ct_ops[op].cls == CT_CLS_READ;
@@ -402,5 +405,11 @@ void ct_emit_effect(CtEmit *e, CtVal v);                      /* one operation w
 bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst); /* leaves no text here */
 /* the statements of the whole kernel */
 void ct_emit_statements(CtEmit *e);
+
+/* emit_tcgen05.c: tensor memory. */
+void ct_emit_tmem_alloc(CtEmit *e, CtVal v);
+void ct_emit_tmem_dealloc(CtEmit *e, CtVal v);
+/* Elements in what tiles of products move by: 16 bytes of shared memory, a column of tensor memory. */
+int64_t ct_emit_unit(const CtBuf *buf);
 
 #endif

@@ -165,7 +165,7 @@ static void declare_alias(CtEmit *e, uint32_t id) {
 /* Needs the buffer a declaration of its own? */
 static bool is_declared(const CtEmit *e, uint32_t id) {
   const CtBuf *buf = &e->ir->bufs[id];
-  return !ct_emit_is_outside(buf) && buf->remote == 0 && e->buf_used[id];
+  return !ct_emit_is_outside(buf) && buf->space != CT_TENSOR && buf->remote == 0 && e->buf_used[id];
 }
 
 static void declare_buffer(CtEmit *e, uint32_t id, bool is_dynamic) {
@@ -229,6 +229,21 @@ static void declare_buffers(CtEmit *e) {
     }
     e->buf_names[i] = ct_names_add_operand(&e->names, buf->name);
     declare_buffer(e, i, is_dynamic);
+  }
+}
+
+/* Tensor memory begins where the shared word says: tmem[0]. */
+static void name_tensor_memory(CtEmit *e) {
+  for (uint32_t i = 1; i < e->ir->n_bufs; i++) {
+    const CtBuf *buf = &e->ir->bufs[i];
+    if (buf->space == CT_TENSOR && e->buf_used[i]) {
+      char text[CT_EMIT_NAME_MAX + 8];
+      snprintf(text, sizeof text, "%.*s[0]", CT_EMIT_NAME_MAX, e->buf_names[buf->address]);
+      e->buf_names[i] = ct_arena_strdup(&e->arena, text, strlen(text));
+      if (e->buf_names[i] == NULL) {
+        ct_emit_fail(e, e->ir->loc, CT_ENOMEM, "out of memory");
+      }
+    }
   }
 }
 
@@ -306,6 +321,7 @@ static void emit_kernel(CtEmit *e) {
   put_signature(e, name);
   ct_emit_open(e);
   declare_buffers(e);
+  name_tensor_memory(e);
   declare_axes(e);
   ct_emit_prefetch_maps(e);
   ct_emit_declare_warp(e);

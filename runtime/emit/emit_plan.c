@@ -149,8 +149,8 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
   const CtBuf *buf = &w->e->ir->bufs[view->buf];
   w->name = view->name != NULL ? view->name : buf->name;
   if (v != 0 && ct_emit_find_ptr(w->e, view->buf, v) == NULL) {
-    if (w->in_units && buf->space == CT_SHARED) {
-      use_units(w->e, v, CT_EMIT_UNIT_BITS / ct_dtype_width(buf->dtype), &left, w->u);
+    if (w->in_units && (buf->space == CT_SHARED || buf->space == CT_TENSOR)) {
+      use_units(w->e, v, ct_emit_unit(buf), &left, w->u);
     } else {
       use_offset(w, buf, v);
     }
@@ -163,7 +163,7 @@ static void use_view(void *ud, const CtView *view, bool is_written) {
 }
 
 static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {
-  bool in_units = inst->op == CT_OP_WGMMA;
+  bool in_units = inst->op == CT_OP_WGMMA || inst->op == CT_OP_TCGEN05_MMA;
   ViewUses w = {e, {pos, pos, in_units ? USE_ONCE : USE_MANY, false}, in_units, NULL};
   for (int i = 0; i < inst->n_args; i++) {
     use(e, inst->args[i], w.u);
@@ -499,7 +499,7 @@ static void plan_inst(CtEmit *e, CtVal v) {
         use_list(e, inst->u.escape, once(x->pos));
       } else if (ct_op_is_tma((CtOp)inst->op)) {
         use_tma(e, inst->u.tma, x->pos);
-      } else if (ct_op_has_buf((CtOp)inst->op)) {
+      } else if (ct_op_has_buf((CtOp)inst->op) || ct_ops[inst->op].data == CT_DATA_TENSOR) {
         ct_emit_use_buf(e, (uint32_t)inst->imm.i);
         if (inst->op == CT_OP_STORE) {
           e->vals[inst->args[1]].is_whole = true;

@@ -55,8 +55,8 @@ static void collect_view(void *ud, const CtView *view, bool is_written) {
   CtVal v = ct_emit_split_offset(e->ir, view->offset, &plus);
   ct_emit_use_buf(e, view->buf);
   const CtBuf *buf = &e->ir->bufs[view->buf];
-  if (buf->space == CT_REGISTER || ct_buf_is_swizzled(buf) || v == 0 || ct_emit_is_leaf(e->ir, v) ||
-      !is_there(e, view->buf, v)) {
+  if (buf->space == CT_REGISTER || buf->space == CT_TENSOR || ct_buf_is_swizzled(buf) || v == 0 ||
+      ct_emit_is_leaf(e->ir, v) || !is_there(e, view->buf, v)) {
     return;
   }
   CtEmitPtr *p = add_ptr(e, view->buf, v);

@@ -252,6 +252,8 @@ static void write_nothing(CtEmit *e, CtVal v) {
 
 #define write_tma ct_emit_tma
 #define write_mark ct_emit_mark
+#define write_tmem_alloc ct_emit_tmem_alloc
+#define write_tmem_dealloc ct_emit_tmem_dealloc
 #define write_printf ct_emit_printf
 #define write_assert ct_emit_assert
 #define write_escape ct_emit_escape

@@ -174,5 +174,10 @@ void ct_emit_copy(CtEmit *e, CtVal v);      /* emit_copy.c */
 void ct_emit_mma(CtEmit *e, CtVal v);       /* emit_mma.c */
 void ct_emit_wgmma(CtEmit *e, CtVal v);     /* emit_wgmma.c */
 void ct_emit_warp_copy(CtEmit *e, CtVal v); /* emit_move.c */
+/* emit_tcgen05.c */
+void ct_emit_tcgen05_copy(CtEmit *e, CtVal v);
+/* emit_wgmma.c: lists of registers: "{%0, %1, ...}", and their constraints "=r"(r[0]), ... */
+void ct_emit_register_list(CtText *out, int first, int n);
+void ct_emit_constraints(CtText *out, const char *how, char constraint, const char *name, int n);
 
 #endif

@@ -1,4 +1,4 @@
-/* emit_wgmma.c: products by wgmma: a function for each instruction, descriptors, and unrolled loops over the
+/* emit_wgmma.c: products by wgmma and tcgen05: a function for each instruction, descriptors, and unrolled loops over the
    atoms that add constants to these.
 
      const unsigned a = wgmma_start(sA, 0x10000) + slot * 1024;
@@ -38,7 +38,7 @@ typedef struct Wgmma {
 
 enum { PER_LINE = 12 }; /* numbers of registers; of constraints half as many */
 
-static void put_list(CtText *out, int first, int n) {
+void ct_emit_register_list(CtText *out, int first, int n) {
   for (int i = 0; i < n; i++) {
     ct_text_printf(out, "%s%%%d",
                    i == 0              ? "{"
@@ -49,8 +49,7 @@ static void put_list(CtText *out, int first, int n) {
   ct_text_putc(out, '}');
 }
 
-static void put_constraints(CtText *out, const char *how, char constraint, const char *name,
-                            int n) {
+void ct_emit_constraints(CtText *out, const char *how, char constraint, const char *name, int n) {
   for (int i = 0; i < n; i++) {
     ct_text_printf(out, "%s\"%s%c\"(%s[%d])",
                    i == 0                    ? ""
@@ -60,6 +59,7 @@ static void put_constraints(CtText *out, const char *how, char constraint, const
   }
 }
 
+static bool is_tcgen05(const CtAtom *atom) { return atom->from_tensor[CT_ATOM_C]; }
 static bool is_int(const CtAtom *atom) { return ct_atom_dtype(atom, CT_ATOM_C) == CT_i32; }
 static bool has_majors(const CtAtom *atom) { return atom->types[CT_ATOM_B].bits == 16; }
 
@@ -71,12 +71,12 @@ static void put_instruction(CtText *out, const Wgmma *g) {
                  "{\\n.reg .pred p;\\nsetp.ne.b32 p, %%%d, 0;\\n\"\n"
                  "      \"%s \"\n      \"",
                  n_c + n_a + 1, atom->ptx);
-  put_list(out, 0, n_c);
+  ct_emit_register_list(out, 0, n_c);
   if (g->w->is_a_shared) {
     ct_text_printf(out, ", %%%d", n_c);
   } else {
     ct_text_puts(out, ", ");
-    put_list(out, n_c, n_a);
+    ct_emit_register_list(out, n_c, n_a);
   }
   ct_text_printf(out, ", \"\n      \"%%%d, p%s", n_c + n_a, is_int(atom) ? "" : ", 1, 1");
   if (has_majors(atom) && g->w->is_a_shared) {
@@ -86,6 +86,40 @@ static void put_instruction(CtText *out, const Wgmma *g) {
     ct_text_printf(out, ", %d", g->w->b.is_mn_major);
   }
   ct_text_puts(out, ";\\n}");
+}
+
+/* SM100_MMA_F16BF16_SS_bf16_bf16_f32_128_256_KK */
+static const char *name_tcgen05(const Wgmma *g) {
+  char name[CT_ATOM_TEXT_MAX + 8];
+  snprintf(name, sizeof name, "%s", g->atom->name);
+  size_t n = strlen(name);
+  for (size_t i = 0; i < n; i++) {
+    name[i] = name[i] == '<' || name[i] == ',' || name[i] == '>' ? '_' : name[i];
+  }
+  snprintf(name + n, sizeof name - n, "%c%c", g->w->a.is_mn_major ? 'M' : 'K',
+           g->w->b.is_mn_major ? 'N' : 'K');
+  return ct_arena_strdup(&g->e->arena, name, strlen(name));
+}
+
+/* tcgen05.mma... [sums], a, b, instruction descriptor, p; */
+static void make_tcgen05(Wgmma *g) {
+  CtText *out = &g->e->functions;
+  bool is_shared = g->w->is_a_shared;
+  g->function = name_tcgen05(g);
+  if (g->function == NULL || !ct_emit_is_new_function(g->e, g->function)) {
+    return;
+  }
+  ct_text_printf(
+      out,
+      "static __device__ __forceinline__ void %s(\n    unsigned c, %s a, unsigned long long "
+      "b, bool accumulate) {\n"
+      "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%4, 0;\\n\"\n"
+      "               \"%s [%%0], %s, %%2, %%3, p;\\n}\"\n"
+      "               :: \"r\"(c), \"%c\"(a), \"l\"(b), \"r\"(0x%xu), "
+      "\"r\"((int)accumulate) : \"memory\");\n}\n",
+      g->function, is_shared ? "unsigned long long" : "unsigned", g->atom->ptx,
+      is_shared ? "%1" : "[%1]", is_shared ? 'l' : 'r',
+      ct_atom_instruction_word(g->atom, g->w->a.is_mn_major, g->w->b.is_mn_major));
 }
 
 static const char *name_function(const Wgmma *g) {
@@ -102,6 +136,10 @@ static const char *name_function(const Wgmma *g) {
 }
 
 static void make_function(Wgmma *g) {
+  if (is_tcgen05(g->atom)) {
+    make_tcgen05(g);
+    return;
+  }
   CtText *out = &g->e->functions;
   const CtAtom *atom = g->atom;
   CtEmitWord c = ct_emit_word(atom, C);
@@ -116,12 +154,12 @@ static void make_function(Wgmma *g) {
       g->function, c.type, g->w->is_a_shared ? "unsigned long long" : "const unsigned*");
   put_instruction(out, g);
   ct_text_puts(out, "\"\n      : ");
-  put_constraints(out, "+", c.constraint, "c", atom->registers[C]);
+  ct_emit_constraints(out, "+", c.constraint, "c", atom->registers[C]);
   ct_text_puts(out, "\n      : ");
   if (g->w->is_a_shared) {
     ct_text_puts(out, "\"l\"(a)");
   } else {
-    put_constraints(out, "", 'r', "a", atom->registers[A]);
+    ct_emit_constraints(out, "", 'r', "a", atom->registers[A]);
   }
   ct_text_puts(out, ", \"l\"(b), \"r\"((int)accumulate));\n}\n");
 }
@@ -130,9 +168,10 @@ static void make_function(Wgmma *g) {
 
 static bool init_operand(Wgmma *g, CtAtomOperand of, const CtView *view, const CtWgmmaTile *tile) {
   Operand *o = &g->operand[of];
-  int bits = ct_dtype_width(g->e->ir->bufs[view->buf].dtype);
+  const CtBuf *buf = &g->e->ir->bufs[view->buf];
+  bool in_units = tile != NULL || buf->space == CT_TENSOR;
   *o = (Operand){.op = ct_emit_operand(g->e, view),
-                 .per = (tile != NULL ? CT_EMIT_UNIT_BITS : 32) / bits,
+                 .per = in_units ? ct_emit_unit(buf) : 32 / ct_dtype_width(buf->dtype),
                  .tile = tile};
   bool fits = ct_emit_list_modes(g->e, g->inst->loc, view->layout, 1, o->op.base, &o->modes);
   ct_emit_scale_modes(&o->modes, o->per);
@@ -160,20 +199,22 @@ static uint32_t lower_word(const CtWgmmaTile *t) {
   return (uint32_t)(t->leading / UNIT & 0x3fff) << 16;
 }
 
+/* Of tcgen05: version 1, and other numbers of swizzles. */
+static uint32_t upper_word_tcgen05(const CtWgmmaTile *t) {
+  enum { VERSION_AT = 14, SWIZZLE_AT = 29 };
+  uint32_t kind = t->swizzle == 128 ? 2 : t->swizzle == 64 ? 4 : t->swizzle == 32 ? 6 : 0;
+  return (uint32_t)(t->stride / UNIT & 0x3fff) | 1u << VERSION_AT | kind << SWIZZLE_AT;
+}
+
 static uint32_t upper_word(const CtWgmmaTile *t) {
   uint32_t kind = t->swizzle == 128 ? 1 : t->swizzle == 64 ? 2 : t->swizzle == 32 ? 3 : 0;
   return (uint32_t)(t->stride / UNIT & 0x3fff) | kind << 30;
 }
 
-/* const unsigned a = wgmma_start(sA, 0x10000) + slot * 1024 + 4; */
-static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
+/* + slot * 1024 + 4; and ends the line */
+static void put_start(Wgmma *g, const Operand *o) {
   CtEmit *e = g->e;
-  Operand *o = &g->operand[of];
   int left = CT_WALK_STEPS;
-  o->name = ct_names_add(&e->names, of == A ? "a" : "b");
-  ct_emit_begin(e, g->inst->loc);
-  ct_text_printf(&e->body, "const unsigned %s = %s(%s, 0x%xu)", o->name,
-                 ct_emit_help(e, CT_HELP_WGMMA_START), o->op.base, lower_word(tile));
   if (o->op.index != 0) {
     ct_text_puts(&e->body, " + ");
     put_units(e, o->op.index, o->per, &left);
@@ -183,6 +224,27 @@ static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
   }
   ct_text_putc(&e->body, ';');
   ct_emit_end(e);
+}
+
+/* const unsigned c = tmem[0] + 64; columns of tensor memory */
+static void name_columns(Wgmma *g, CtAtomOperand of) {
+  CtEmit *e = g->e;
+  Operand *o = &g->operand[of];
+  o->name = ct_names_add(&e->names, of == A ? "a" : "c");
+  ct_emit_begin(e, g->inst->loc);
+  ct_text_printf(&e->body, "const unsigned %s = %s", o->name, o->op.base);
+  put_start(g, o);
+}
+
+/* const unsigned a = wgmma_start(sA, 0x10000) + slot * 1024 + 4; */
+static void name_tile(Wgmma *g, CtAtomOperand of, const CtWgmmaTile *tile) {
+  CtEmit *e = g->e;
+  Operand *o = &g->operand[of];
+  o->name = ct_names_add(&e->names, of == A ? "a" : "b");
+  ct_emit_begin(e, g->inst->loc);
+  ct_text_printf(&e->body, "const unsigned %s = %s(%s, 0x%xu)", o->name,
+                 ct_emit_help(e, CT_HELP_WGMMA_START), o->op.base, lower_word(tile));
+  put_start(g, o);
 }
 
 /* unsigned* const c = reinterpret_cast<unsigned*>(tCrC + 8); not needed if it is the fragment
@@ -227,7 +289,7 @@ static void put_operand(Wgmma *g, const Operand *o, const char *x, const char *y
   ct_emit_add_split(&at, y, &o->modes.mode[1], 1);
   if (o->tile != NULL) {
     ct_text_printf(&g->e->body, "%s<0x%xu>(", ct_emit_help(g->e, CT_HELP_WGMMA_DESCRIPTOR),
-                   upper_word(o->tile));
+                   is_tcgen05(g->atom) ? upper_word_tcgen05(o->tile) : upper_word(o->tile));
   }
   ct_text_puts(&g->e->body, o->name);
   (void)ct_emit_sum(g->e, &at, 0, " + ");
@@ -272,9 +334,16 @@ void ct_emit_wgmma(CtEmit *e, CtVal v) {
   make_function(&g);
   ct_emit_line(e, inst->loc, "{");
   ct_emit_enter_scope(&nest);
-  name_words(&g, C);
+  bool is_tensor = is_tcgen05(g.atom);
+  if (is_tensor) {
+    name_columns(&g, C);
+  } else {
+    name_words(&g, C);
+  }
   if (g.w->is_a_shared) {
     name_tile(&g, A, &g.w->a);
+  } else if (is_tensor) {
+    name_columns(&g, A);
   } else {
     name_words(&g, A);
   }

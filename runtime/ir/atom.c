@@ -105,6 +105,29 @@ static const WgmmaRow wgmmas[] = {
 #include "atoms.def"
 };
 
+typedef struct UmmaRow {
+  const char *operation, *kind;
+  Type d, a, b;
+  bool is_every;
+} UmmaRow;
+
+static const UmmaRow ummas[] = {
+#define CT_UMMA(operation, kind, d, a, b, sizes)                                                   \
+  {#operation, #kind, TYPE_##d, TYPE_##a, TYPE_##b, SIZES_##sizes == SIZES_EVERY},
+#include "atoms.def"
+};
+
+typedef struct TmemRow {
+  const char *shape;
+  int lanes, bits, most;
+  const char *ptx;
+} TmemRow;
+
+static const TmemRow tmems[] = {
+#define CT_TMEM(shape, lanes, bits, most, ptx) {#shape, lanes, bits, most, ptx},
+#include "atoms.def"
+};
+
 typedef struct CopyRow {
   const char *name, *family;
   int threads, sm;
@@ -170,8 +193,8 @@ static int count_values(const CtAtom *atom, int of) {
 
 static void set_registers(CtAtom *atom) {
   for (int i = 0; i < CT_ATOM_OPERANDS; i++) {
-    atom->registers[i] =
-        atom->from_shared[i] ? 1 : count_registers(atom->types[i], count_values(atom, i));
+    bool is_one = atom->from_shared[i] || atom->from_tensor[i];
+    atom->registers[i] = is_one ? 1 : count_registers(atom->types[i], count_values(atom, i));
   }
 }
 
@@ -281,9 +304,10 @@ static CtAtom from_types(Type d, Type a, Type b, Type c) {
   return atom;
 }
 
-static bool has_size(const WgmmaRow *row, int n) {
-  return n >= 8 && n <= 256 && n % 8 == 0 && (row->is_every || n % 16 == 0 || n == 8 || n == 24);
+static bool has_n(bool is_every, int n) {
+  return n >= 8 && n <= 256 && n % 8 == 0 && (is_every || n % 16 == 0 || n == 8 || n == 24);
 }
+static bool has_size(const WgmmaRow *row, int n) { return has_n(row->is_every, n); }
 
 /* A of a warpgroup in registers: a thread has 32 bits of k together, at two rows of 8 and two places
    of k; each warp has 16 rows. */
@@ -322,6 +346,72 @@ static CtAtom from_wgmma(const WgmmaRow *row, int n) {
   }
   put(atom.layouts[CT_ATOM_B], "(128,(%d,%d)):(0,(1,%d))", n, row->k, n);
   put(atom.layouts[CT_ATOM_C], "((4,8,4),(2,2,%d)):((128,1,16),(64,8,512))", n / 8);
+  return atom;
+}
+
+static bool has_umma_size(const UmmaRow *row, bool is_a_shared, int m, int n) {
+  return has_n(row->is_every, n) && (m == 128 ? n % 16 == 0 : m == 64 && is_a_shared);
+}
+
+/* One thread issues it: the operands are whole matrices. */
+static CtAtom from_umma(const UmmaRow *row, bool is_a_shared, int m, int n) {
+  enum { K_BITS = 256 };
+  int k = K_BITS / types[row->a].bits;
+  CtAtom atom = {.kind = CT_ATOM_MMA,
+                 .family = "tcgen05",
+                 .sm = 100,
+                 .is_sm_specific = true,
+                 .times = 1,
+                 .section = "9.7.16.10.9.1",
+                 .threads = 1,
+                 .thr_id = "1:0",
+                 .m = m,
+                 .n = n,
+                 .k = k};
+  put(atom.name, "SM100_MMA_%s_%s<%s,%s,%s,%d,%d>", row->operation, is_a_shared ? "SS" : "TS",
+      types[row->a].name, types[row->b].name, types[row->d].name, m, n);
+  put(atom.ptx, "tcgen05.mma.cta_group::1.kind::%s", row->kind);
+  set_types(&atom, row->d, row->a, row->b, row->d);
+  atom.from_shared[CT_ATOM_A] = is_a_shared;
+  atom.from_tensor[CT_ATOM_A] = !is_a_shared;
+  atom.from_shared[CT_ATOM_B] = true;
+  atom.from_tensor[CT_ATOM_C] = atom.from_tensor[CT_ATOM_D] = true;
+  set_registers(&atom);
+  put(atom.layouts[CT_ATOM_A], "(1,(%d,%d)):(0,(1,%d))", m, k, m);
+  put(atom.layouts[CT_ATOM_B], "(1,(%d,%d)):(0,(1,%d))", n, k, n);
+  put(atom.layouts[CT_ATOM_C], "(1,(%d,%d)):(0,(1,%d))", m, n, m);
+  return atom;
+}
+
+/* (thread, bit) -> bit, the bits of a lane of tensor memory one after the other, then those of the next. */
+static void put_tmem_layout(char out[CT_ATOM_TEXT_MAX], const TmemRow *row, int times) {
+  int lane = row->bits * times; /* bits of one lane */
+  if (row->lanes == 32) {
+    put(out, "(32,%d):(%d,1)", lane, lane);
+  } else if (row->bits == 64) {
+    put(out, "((2,2,8),(32,%d)):((%d,32,%d),(1,64))", times, 8 * lane, lane);
+  } else {
+    put(out, "((4,8),(%d,2,%d)):((%d,%d),(1,%d,%d))", row->bits / 4, times, row->bits / 4, lane,
+        8 * lane, row->bits);
+  }
+}
+
+/* Both sides are what a thread has in registers: CuTe's source of a load is the whole piece of tensor memory, for
+   all threads, because the instruction takes one address. */
+static CtAtom from_tmem(const TmemRow *row, bool is_load, int times) {
+  CtAtom atom = {.kind = CT_ATOM_COPY,
+                 .family = is_load ? "tcgen05.ld" : "tcgen05.st",
+                 .sm = 100,
+                 .is_sm_specific = true,
+                 .times = 1,
+                 .section = is_load ? "9.7.16.8.3" : "9.7.16.8.4",
+                 .threads = 32,
+                 .thr_id = "32:1"};
+  put(atom.name, "SM100_TMEM_%s_%s%dx", is_load ? "LOAD" : "STORE", row->shape, times);
+  put(atom.ptx, "%s.sync.aligned.%s.x%d.b32", atom.family, row->ptx, times);
+  for (int i = 0; i < 3; i++) {
+    put_tmem_layout(atom.layouts[i], row, times);
+  }
   return atom;
 }
 
@@ -373,6 +463,56 @@ static CtAtom wgmma_at(int i) {
   CT_UNREACHABLE();
 }
 
+/* The tcgen05 atoms in order: products of SS and TS, by M and N; then loads and stores. */
+enum { UMMA_MS = 2, TMEM_TIMES = 8 };
+
+static int count_ummas(void) {
+  int n = 0;
+  for (size_t row = 0; row < CT_ARRAY_LEN(ummas); row++) {
+    for (int i = 0; i < 2 * UMMA_MS * WGMMA_SIZES; i++) {
+      n += has_umma_size(&ummas[row], i / WGMMA_SIZES / UMMA_MS == 0,
+                         64 << i / WGMMA_SIZES % UMMA_MS, 8 + 8 * (i % WGMMA_SIZES));
+    }
+  }
+  return n;
+}
+
+static CtAtom umma_at(int at) {
+  for (size_t row = 0; row < CT_ARRAY_LEN(ummas); row++) {
+    for (int i = 0; i < 2 * UMMA_MS * WGMMA_SIZES; i++) {
+      bool is_a_shared = i / WGMMA_SIZES / UMMA_MS == 0;
+      int m = 64 << i / WGMMA_SIZES % UMMA_MS, n = 8 + 8 * (i % WGMMA_SIZES);
+      if (has_umma_size(&ummas[row], is_a_shared, m, n) && at-- == 0) {
+        return from_umma(&ummas[row], is_a_shared, m, n);
+      }
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+static int count_tmems(void) {
+  int n = 0;
+  for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {
+    for (int times = 1; times <= tmems[row].most; times *= 2) {
+      n += 2;
+    }
+  }
+  return n;
+}
+
+static CtAtom tmem_at(int at) {
+  bool is_load = at < count_tmems() / 2;
+  at -= is_load ? 0 : count_tmems() / 2;
+  for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {
+    for (int times = 1; times <= tmems[row].most; times *= 2) {
+      if (at-- == 0) {
+        return from_tmem(&tmems[row], is_load, times);
+      }
+    }
+  }
+  CT_UNREACHABLE();
+}
+
 static CtAtom universal_at(int i) {
   Type t = universal[i];
   return from_types(t, t, t, t);
@@ -388,7 +528,7 @@ typedef struct Rows {
   CtAtom (*at)(int i);
 } Rows;
 
-enum { N_ROWS = 6 };
+enum { N_ROWS = 8 };
 
 static void list_rows(Rows out[N_ROWS]) {
   const Rows all[N_ROWS] = {{(int)CT_ARRAY_LEN(universal), universal_at},
@@ -396,6 +536,8 @@ static void list_rows(Rows out[N_ROWS]) {
                             {(int)CT_ARRAY_LEN(narrows) * NARROW_KINDS, narrow_at},
                             {(int)CT_ARRAY_LEN(scaleds), scaled_at},
                             {count_wgmmas(), wgmma_at},
+                            {count_ummas(), umma_at},
+                            {count_tmems(), tmem_at},
                             {(int)CT_ARRAY_LEN(copies), copy_at}};
   memcpy(out, all, sizeof all);
 }
@@ -492,6 +634,20 @@ static bool find_wgmma(const char *name, CtAtom *out) {
   return false;
 }
 
+/* Few scripts name many: the table is searched from the start. */
+static bool find_tcgen05(const char *name, CtAtom *out) {
+  bool is_copy = strncmp(name, "SM100_TMEM_", 11) == 0;
+  int n = is_copy ? count_tmems() : strncmp(name, "SM100_MMA_", 10) == 0 ? count_ummas() : 0;
+  for (int i = 0; i < n; i++) {
+    CtAtom atom = is_copy ? tmem_at(i) : umma_at(i);
+    if (strcmp(atom.name, name) == 0) {
+      *out = atom;
+      return true;
+    }
+  }
+  return false;
+}
+
 /* A type of the language that ends with ',' or '>'; NULL when there is none, else what follows. */
 static const char *read_type(const char *s, Type *out) {
   size_t len = strcspn(s, ",>");
@@ -526,12 +682,16 @@ static bool find_universal(const char *name, CtAtom *out) {
 
 bool ct_atom_find(const char *name, CtAtom *out) {
   return find_mma(name, out) || find_sm120(name, out) || find_wgmma(name, out) ||
-         find_universal(name, out) || find_copy(name, out);
+         find_universal(name, out) || find_tcgen05(name, out) || find_copy(name, out);
 }
 
 /* {====== Targets ====== */
 
 bool ct_atom_is_on(const CtAtom *atom, int sm) {
+  if (strncmp(atom->family, "tcgen05", 7) == 0) {
+    bool is_i8 = strstr(atom->ptx, "::i8") != NULL;
+    return ct_sm_has_tcgen05(sm) && !(is_i8 && sm % 10 != 0);
+  }
   return sm >= atom->sm && (!atom->is_sm_specific || sm / 10 == atom->sm / 10);
 }
 
@@ -548,4 +708,34 @@ int ct_atom_per_element(const CtAtom *atom, CtAtomOperand of) {
 
 int ct_atom_values(const CtAtom *atom, CtAtomOperand of) {
   return count_values(atom, (int)of) / ct_atom_per_element(atom, of);
+}
+
+CtTmemShape ct_atom_tmem_shape(const CtAtom *atom) {
+  for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {
+    const char *at = strstr(atom->name, tmems[row].shape);
+    int times;
+    if (at != NULL && read_number(at + strlen(tmems[row].shape), &times) != NULL) {
+      return (CtTmemShape){tmems[row].lanes, tmems[row].bits * times};
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+/* {====== Descriptors ====== */
+
+uint32_t ct_atom_instruction_word(const CtAtom *atom, bool is_a_mn_major, bool is_b_mn_major) {
+  static const struct {
+    const char *type;
+    uint32_t code;
+  } codes[] = {{"f16", 0}, {"bf16", 1}, {"tf32", 2}, {"f8e4m3", 0}, {"f8e5m2", 1},
+               {"u8", 0},  {"i8", 1},   {"f32", 1},  {"i32", 2}};
+  uint32_t of[3] = {0};
+  for (int i = 0; i < 3; i++) {
+    for (size_t k = 0; k < CT_ARRAY_LEN(codes); k++) {
+      of[i] = strcmp(atom->types[i].name, codes[k].type) == 0 ? codes[k].code : of[i];
+    }
+  }
+  return of[CT_ATOM_C] << 4 | of[CT_ATOM_A] << 7 | of[CT_ATOM_B] << 10 |
+         (uint32_t)is_a_mn_major << 15 | (uint32_t)is_b_mn_major << 16 |
+         (uint32_t)atom->n >> 3 << 17 | (uint32_t)atom->m >> 4 << 24;
 }

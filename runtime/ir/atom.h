@@ -34,14 +34,15 @@ enum { CT_ATOM_TEXT_MAX = 64, CT_ATOM_PTX_MAX = 112 };
 typedef struct CtAtom {
   CtAtomKind kind;
   char name[CT_ATOM_TEXT_MAX]; /* as in CuTe: "SM80_16x8x16_F32F16F16F32_TN" */
-  const char *family;          /* "fma", "dp", "mma.sync", "wgmma"; "copy", "ldmatrix", ... */
-  int sm;                      /* the first that has it: 80; 0 any */
-  bool is_sm_specific;         /* in that one's family only: sm_90a; sm_120a and sm_121a */
-  char ptx[CT_ATOM_PTX_MAX];   /* the instruction without its operands; "" for plain code */
-  int times;                   /* how many of the instructions an atom takes */
-  const char *section;         /* of the PTX ISA; "" if there is no instruction */
-  int threads;                 /* that take part */
-  const char *thr_id;          /* layout: logical thread -> lane of the warp or warpgroup */
+  const char *family; /* "fma", "dp", "mma.sync", "wgmma", "tcgen05"; "copy", "ldmatrix", ... */
+  int sm;             /* the first that has it: 80; 0 any */
+  bool
+      is_sm_specific; /* in that one's family only: sm_90a; sm_120a and sm_121a; see ct_atom_is_on */
+  char ptx[CT_ATOM_PTX_MAX]; /* the instruction without its operands; "" for plain code */
+  int times;                 /* how many of the instructions an atom takes */
+  const char *section;       /* of the PTX ISA; "" if there is no instruction */
+  int threads;               /* that take part */
+  const char *thr_id;        /* layout: logical thread -> lane of the warp or warpgroup */
   /* Layouts: of an MMA (thread, value) -> element of A, B and C; of a copy (thread, bit) -> bit of
      the source, the destination, and the order that tiles are made in. Of scales: (thread, value) -> element
      of `vec` scales for each row of A, or column of B; threads whose value is another's, too, supply none. */
@@ -54,11 +55,24 @@ typedef struct CtAtom {
   int registers[CT_ATOM_OPERANDS];
   /* the operand is a descriptor of shared memory: one register of 64 bits */
   bool from_shared[CT_ATOM_OPERANDS];
+  /* it is an address of tensor memory: one register of 32 bits */
+  bool from_tensor[CT_ATOM_OPERANDS];
 } CtAtom;
 
 /* All atoms with a row, those of wgmma by N, in order: first products, then copies. */
 int ct_atom_count(void);
 void ct_atom_get(int i, CtAtom *out); /* 0 <= i < ct_atom_count() */
+
+/* Has one the instructions of tensor memory, tcgen05? The families of 100 and 110 have. */
+static inline bool ct_sm_has_tcgen05(int sm) { return sm >= 100 && sm < 120; }
+/* The bits of one lane that a copy of tensor memory moves, and how many lanes. */
+typedef struct CtTmemShape {
+  int lanes, bits;
+} CtTmemShape;
+CtTmemShape ct_atom_tmem_shape(const CtAtom *atom);
+
+/* The instruction descriptor of a product by tcgen05 (PTX ISA, "Instruction descriptor"). */
+uint32_t ct_atom_instruction_word(const CtAtom *atom, bool is_a_mn_major, bool is_b_mn_major);
 
 /* The atom of this name; false when there is none, and *out is as it was. UniversalFMA<D,A,B,C> takes
    the element types of the language, as in CuTe the later ones may be left out: A is D, B is A, C is D. */

@@ -321,6 +321,13 @@ int64_t ct_ir_constant_bytes(const CtIr *ir);
 int64_t ct_ir_shared_bytes(const CtIr *ir);
 int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* its offset within that memory */
 
+/* Columns of tensor memory: of a buffer, a power of two; of all buffers below `before`. */
+int64_t ct_buf_columns(const CtBuf *buf);
+int64_t ct_ir_tmem_columns(const CtIr *ir, uint32_t before);
+/* Which element of tensor memory the thread's value i of an atom is, from the first one on, in elements of `width` bits.
+   `layout`: the atom's, parsed. */
+int64_t ct_atom_tmem_at(const CtAtom *atom, CtLayout layout, int width, int thread, int64_t i);
+
 /* What each thread may have of its own: elements of a tensor in registers, bytes of a local array. */
 enum { CT_FRAGMENT_ELEMENTS = 1 << 16, CT_LOCAL_BYTES = 1 << 19 };
 

@@ -37,12 +37,13 @@ static CtStatus make_copy(const Again *g, const CtTile *t) {
 static CtStatus make(const Again *g, const CtInst *inst, const CtTile *t) {
   CtIr *ir = g->ir;
   CtMmaOpts opts = {.order = t->order,
-                    .accumulate = inst->op == CT_OP_WGMMA ? inst->args[0] : 0,
+                    .accumulate = inst->n_args > 0 ? inst->args[0] : 0,
                     .sfa = t->sfa,
                     .sfb = t->sfb};
   switch (inst->op) {
     case CT_OP_COPY:
-    case CT_OP_WARP_COPY: return make_copy(g, t);
+    case CT_OP_WARP_COPY:
+    case CT_OP_TCGEN05_COPY: return make_copy(g, t);
     case CT_OP_FILL: return ct_ir_fill(ir, t->dst, inst->args[0], g->err);
     case CT_OP_AXPBY: return ct_ir_axpby(ir, inst->args[0], t->a, inst->args[1], t->dst, g->err);
     case CT_OP_GEMM: return ct_ir_gemm(ir, t->a, t->b, t->dst, &t->order, g->err);
@@ -116,6 +117,7 @@ static void note(CtIr *ir, CtVal v) {
   switch (inst->op) {
     case CT_OP_STORE:
     case CT_OP_MBAR_INIT: ct_ir_written(ir, (uint32_t)inst->imm.i); break;
+    case CT_OP_TMEM_ALLOC: ct_ir_written(ir, ir->bufs[inst->imm.i].address); break;
     case CT_OP_TMA_LOAD: ct_ir_written(ir, inst->u.tma->buf); break;
     case CT_OP_TMA_STORE: ct_ir_written(ir, ir->maps[inst->u.tma->map].buf); break;
     case CT_OP_TENSOR_AT: ir->may_overlap = true; break;

@@ -58,7 +58,11 @@ static void check_kind(const By *by) {
 
 static void check_target(const By *by) {
   const CtTarget *target = &by->ir->target;
-  if (target->is_cuda && target->sm < by->atom->sm) {
+  if (target->is_cuda && by->atom->is_sm_specific && !ct_atom_is_on(by->atom, target->sm)) {
+    al_fail(&by->c->g, CT_EUNSUPPORTED,
+            "%s: %s needs sm_100a, sm_100f, sm_103a or sm_110a; the target is sm_%d", by->c->op,
+            by->atom->name, target->sm);
+  } else if (target->is_cuda && !ct_atom_is_on(by->atom, target->sm)) {
     al_fail(&by->c->g, CT_EUNSUPPORTED,
             "%s: %s needs sm_%d; the target is sm_%d, so use an atom that it has "
             "(atoms{kind = \"copy\", sm = %d} lists them), or copy without one",
@@ -287,7 +291,8 @@ static void add_universal(const By *by) {
 
 /* "copy: cp.async copies from ..., but x is in ... and y in ...<fix>" */
 static void check_spaces(const By *by, CtSpace from, CtSpace to, const char *fix) {
-  static const char *const spaces[] = {"global memory", "shared memory", "registers"};
+  static const char *const spaces[] = {"global memory", "shared memory", "registers",
+                                       "constant memory", "tensor memory"};
   CtSpace src = by->ir->bufs[by->src.buf].space, dst = by->ir->bufs[by->dst.buf].space;
   if (src != from || dst != to) {
     bool is_async = from == CT_GLOBAL;
@@ -430,6 +435,23 @@ static void add_ldmatrix(const By *by) { add_warp(by, CT_SHARED, CT_REGISTER); }
 static void add_stmatrix(const By *by) { add_warp(by, CT_REGISTER, CT_SHARED); }
 static void add_exchange(const By *by) { add_warp(by, CT_REGISTER, CT_REGISTER); }
 
+/* Tensor memory: a thread's part there is what it has in registers. */
+static void add_tmem(const By *by, CtSpace from, CtSpace to) {
+  check_warps(by);
+  check_spaces(by, from, to, "");
+  check_counts(by, al_size(&by->c->g, by->dst.layout));
+  check_whole(by, by->src);
+  check_whole(by, by->dst);
+  if (al_ok(&by->c->g)) {
+    CtView src = by->src, dst = by->dst;
+    src.layout = divide(by, src.layout, by->n_src);
+    dst.layout = divide(by, dst.layout, by->n_dst);
+    ct_ir_tcgen05_copy(by->c, by->dtype, src, dst);
+  }
+}
+static void add_tmem_load(const By *by) { add_tmem(by, CT_TENSOR, CT_REGISTER); }
+static void add_tmem_store(const By *by) { add_tmem(by, CT_REGISTER, CT_TENSOR); }
+
 const char *ct_atom_moves_to(const CtAtom *atom) {
   return strcmp(atom->family, "movmatrix") == 0 ? "((4,8),(16,2)):((256,16),(1,128))"
                                                 : atom->layouts[CT_ATOM_DST];
@@ -440,8 +462,10 @@ const char *ct_atom_moves_to(const CtAtom *atom) {
 static const struct {
   const char *family;
   void (*add)(const By *by);
-} families[] = {{"copy", add_universal},    {"cp.async", add_async},     {"ldmatrix", add_ldmatrix},
-                {"stmatrix", add_stmatrix}, {"movmatrix", add_exchange}, {"shfl", add_exchange}};
+} families[] = {{"copy", add_universal},       {"cp.async", add_async},
+                {"ldmatrix", add_ldmatrix},    {"stmatrix", add_stmatrix},
+                {"movmatrix", add_exchange},   {"shfl", add_exchange},
+                {"tcgen05.ld", add_tmem_load}, {"tcgen05.st", add_tmem_store}};
 
 CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
                        CtView dst, CtErr *err) {

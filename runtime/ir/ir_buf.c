@@ -73,7 +73,8 @@ const char *ct_ir_view_name(const CtIr *ir, const CtView *v) {
   static const char *const words[] = {[CT_GLOBAL] = "the tensor",
                                       [CT_SHARED] = "the shared tensor",
                                       [CT_REGISTER] = "the fragment",
-                                      [CT_CONSTANT] = "the constant tensor"};
+                                      [CT_CONSTANT] = "the constant tensor",
+                                      [CT_TENSOR] = "the tensor"};
   const CtBuf *b = &ir->bufs[v->buf];
   return v->name != NULL ? v->name : b->name != NULL ? b->name : words[b->space];
 }
@@ -296,6 +297,50 @@ CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype) {
   const CtBuf *buf = &ir->bufs[ir->smem_buf];
   return (CtView){
       .buf = ir->smem_buf, .offset = ct_int(0), .layout = buf->layout, .name = buf->name};
+}
+
+CtView ct_ir_tmem(CtIr *ir, CtDtype dtype, CtLayout layout) {
+  CtComposed l = ct_composed_plain(layout);
+  CtCx cx = ct_ir_cx(ir);
+  CtLayout word;
+  CtErr err;
+  CtTuple one = ct_leaf(&ir->arena, ct_int(1));
+  if (one == NULL || ct_layout_make(&cx, one, NULL, &word, &err) != CT_OK) {
+    ir->failed = true;
+    return (CtView){0};
+  }
+  CtView address = ct_ir_shared(ir, "tmem", CT_u32, word);
+  CtView view = declare(ir, CT_TENSOR, NULL, dtype, &l);
+  if (!ir->failed) {
+    ir->bufs[view.buf].address = address.buf;
+    ct_ir_written(ir, address.buf);
+    CtVal v = ct_ir_append(ir, CT_OP_TMEM_ALLOC, CT_VOID);
+    ir->insts[v].imm.i = view.buf;
+  }
+  return view;
+}
+
+void ct_ir_tmem_dealloc(CtIr *ir, uint32_t buf) {
+  CtVal v = ct_ir_append(ir, CT_OP_TMEM_DEALLOC, CT_VOID);
+  ir->insts[v].imm.i = buf;
+}
+
+int64_t ct_buf_columns(const CtBuf *buf) {
+  int64_t words = ct_ceildiv(buf->n_elems.v * ct_dtype_width(buf->dtype), 32);
+  int64_t wanted = ct_ceildiv(words, CT_TMEM_LANES), n = CT_TMEM_LEAST;
+  while (n < wanted) {
+    n *= 2;
+  }
+  return n;
+}
+
+int64_t ct_ir_tmem_columns(const CtIr *ir, uint32_t before) {
+  int64_t n = 0;
+  for (uint32_t i = 1; i < ir->n_bufs && i < before; i++) {
+    const CtBuf *b = &ir->bufs[i];
+    n += b->space == CT_TENSOR && b->alias_of == 0 ? ct_buf_columns(b) : 0;
+  }
+  return n;
 }
 
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout) {

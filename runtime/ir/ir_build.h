@@ -152,6 +152,12 @@ bool ct_tile_is_packed(const CtIr *ir, CtView v, int64_t n);
 /* Products by wgmma (ir_wgmma.c): operands a, b, c of ct_ir_mma, already of the right ranks and
    types. */
 void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
+/* The same by tcgen05, and copies of tensor memory (ir_tcgen05.c). */
+void ct_ir_tcgen05(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
+void ct_ir_tcgen05_copy(CtTileCx *c, CtDtype dtype, CtView src, CtView dst);
+/* Values of mode 0 follow one another in a fragment, as an instruction names its registers. */
+bool ct_wgmma_is_compact(CtTileCx *c, CtView v);
+void ct_wgmma_align(CtIr *ir, uint32_t buf, int swizzle);
 /* Of ir_mma.c: an operand in registers; the counts of atoms; a block of whole groups of `n` threads. */
 void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of);
 void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]);

@@ -178,9 +178,22 @@ static const char *declared_fault(const CtIr *ir, const CtBuf *b) {
 }
 
 const char *ct_ir_shared_fault(const CtIr *ir) {
+  if (ct_ir_tmem_columns(ir, UINT32_MAX) > CT_TMEM_COLUMNS) {
+    return "more tensor memory than any block has";
+  }
   return ct_ir_shared_bytes(ir) + ct_ir_shared_slack(ir) > CT_MOST_SHARED
              ? "more shared memory than any block has"
              : NULL;
+}
+
+/* As ct_ir_tmem makes it. */
+static const char *tmem_fault(const CtIr *ir, const CtBuf *b) {
+  bool is_whole = b->alias_of == 0 && b->address != 0 && b->address < ir->n_bufs &&
+                  ir->bufs[b->address].space == CT_SHARED && ir->bufs[b->address].dtype == CT_u32 &&
+                  ir->bufs[b->address].n_elems.v == 1 && b->swizzle.bits == 0 &&
+                  !ct_dtype_is_packed(b->dtype);
+  return is_whole && ct_buf_columns(b) <= CT_TMEM_COLUMNS ? NULL
+                                                          : "tensor memory that no block has";
 }
 
 static const char *tensor_fault(const CtIr *ir, const CtBuf *b) {
@@ -251,6 +264,7 @@ const char *ct_ir_buf_fault(const CtIr *ir, uint32_t buf) {
   const char *fault = members_fault(b);
   fault = fault == NULL && b->space != CT_GLOBAL ? declared_fault(ir, b) : fault;
   fault = fault == NULL && b->alias_of != 0 ? alias_fault(ir, b) : fault;
+  fault = fault == NULL && b->space == CT_TENSOR ? tmem_fault(ir, b) : fault;
   return fault == NULL && b->space == CT_GLOBAL ? tensor_fault(ir, b) : fault;
 }
 

@@ -51,18 +51,28 @@ typedef struct OperandRow {
   uint8_t operand;
   unsigned set;
 } OperandRow;
-static const OperandRow operand_rows[] = {
-    {CT_OP_SELECT, 0, SET(bool)},        {CT_OP_IF, 0, SET(bool)},
-    {CT_OP_FOR, 0, INDEX_SET},           {CT_OP_WGMMA, 0, SET(bool)},
-    {CT_OP_BARRIER_COUNT, 0, SET(bool)}, {CT_OP_BARRIER_AND, 0, SET(bool)},
-    {CT_OP_BARRIER_OR, 0, SET(bool)},    {CT_OP_REMOTE, 0, SET(i32)},
-    {CT_OP_SHFL, 1, SET(i32)},           {CT_OP_VOTE, 0, SET(bool)},
-    {CT_OP_MASKED, 1, SET(i32)},         {CT_OP_MASKED, 2, SET(u32)},
-    {CT_OP_SYNC_LANES, 0, SET(u32)},     {CT_OP_ASSERT, 0, SET(bool)},
-    {CT_OP_WITHIN, 0, INDEX_SET},        {CT_OP_NAMED_SYNC, 0, SET(i32)},
-    {CT_OP_NAMED_ARRIVE, 0, SET(i32)},   {CT_OP_SHFL, 0, INT_SET | FLOAT_SET},
-    {CT_OP_WRAPS, 0, SET(bool)},         {CT_OP_WRAPS, 1, INDEX_SET},
-    {CT_OP_WRAPS, 2, INDEX_SET}};
+static const OperandRow operand_rows[] = {{CT_OP_SELECT, 0, SET(bool)},
+                                          {CT_OP_IF, 0, SET(bool)},
+                                          {CT_OP_FOR, 0, INDEX_SET},
+                                          {CT_OP_WGMMA, 0, SET(bool)},
+                                          {CT_OP_TCGEN05_MMA, 0, SET(bool)},
+                                          {CT_OP_BARRIER_COUNT, 0, SET(bool)},
+                                          {CT_OP_BARRIER_AND, 0, SET(bool)},
+                                          {CT_OP_BARRIER_OR, 0, SET(bool)},
+                                          {CT_OP_REMOTE, 0, SET(i32)},
+                                          {CT_OP_SHFL, 1, SET(i32)},
+                                          {CT_OP_VOTE, 0, SET(bool)},
+                                          {CT_OP_MASKED, 1, SET(i32)},
+                                          {CT_OP_MASKED, 2, SET(u32)},
+                                          {CT_OP_SYNC_LANES, 0, SET(u32)},
+                                          {CT_OP_ASSERT, 0, SET(bool)},
+                                          {CT_OP_WITHIN, 0, INDEX_SET},
+                                          {CT_OP_NAMED_SYNC, 0, SET(i32)},
+                                          {CT_OP_NAMED_ARRIVE, 0, SET(i32)},
+                                          {CT_OP_SHFL, 0, INT_SET | FLOAT_SET},
+                                          {CT_OP_WRAPS, 0, SET(bool)},
+                                          {CT_OP_WRAPS, 1, INDEX_SET},
+                                          {CT_OP_WRAPS, 2, INDEX_SET}};
 
 /* Results whose types ops.def gives in words. */
 typedef struct ResultRow {
@@ -150,6 +160,7 @@ static bool has_number(const CtIr *ir, CtVal v) {
     case CT_DATA_ATOMIC: return is_buf(ir, i);
     case CT_DATA_BUF: return is_buf(ir, i) && ir->bufs[i].begins == v;
     case CT_DATA_BAR: return is_buf(ir, i) && ir->bufs[i].arrivals > 0;
+    case CT_DATA_TENSOR: return is_buf(ir, i) && ir->bufs[i].space == CT_TENSOR;
     case CT_DATA_TARGET: return is_val(ir, i);
     case CT_DATA_NAMED: return i > 0 && i <= MOST_THREADS && i % 32 == 0;
     case CT_DATA_LANE: return i >= 0 && kind < CT_SHFL_COUNT && is_lane_width(i >> 8);
@@ -211,6 +222,9 @@ static const char *element_fault(const CtIr *ir, const CtInst *inst) {
   CtDtype value = (CtDtype)(inst->op == CT_OP_LOAD ? inst->type : ct_inst(ir, inst->args[1])->type);
   if (!is_place(ir, inst->args[0])) {
     return "a coordinate that is not a number";
+  }
+  if (b->space == CT_TENSOR) {
+    return "an element of tensor memory by itself";
   }
   if (inst->op == CT_OP_STORE && b->space == CT_CONSTANT) {
     return "writes constant memory";

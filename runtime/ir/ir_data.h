@@ -18,7 +18,12 @@ typedef struct CtLoc {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER, CT_CONSTANT } CtSpace;
+typedef enum CtSpace { CT_GLOBAL, CT_SHARED, CT_REGISTER, CT_CONSTANT, CT_TENSOR } CtSpace;
+extern const char *const ct_spaces[CT_TENSOR + 1]; /* "global", ... "tensor" */
+
+/* Tensor memory of a block: lanes and columns of words of 32 bits. Elements of a buffer there count down the lanes of
+   a column, then the columns: element e of 32 bits is at lane e % 128 and column e / 128; narrower ones share words. */
+enum { CT_TMEM_LANES = 128, CT_TMEM_COLUMNS = 512, CT_TMEM_LEAST = 32 };
 
 /* What an atomic operation or a fence orders beside what its row of ops.def says: flags. */
 enum {
@@ -72,6 +77,7 @@ typedef struct CtBuf {
   CtVal remote; /* an alias: as the block of this rank in the cluster has it; 0: the own block */
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
+  uint32_t address;  /* tensor: the shared buffer of one word that says where it begins */
   uint32_t arrivals; /* shared: that complete a phase of its mbarriers; 0: it holds none */
   bool has_words;    /* register: instructions take its elements as words of 32 bits */
   bool is_local;     /* register: may be indexed at run time, so a GPU keeps it in local memory */
@@ -167,7 +173,7 @@ typedef struct CtWgmma {
 /* Operands of a TILE operation. */
 typedef struct CtTile {
   CtView dst, a, b;  /* COPY: a is the source, b (if any) bools: which elements are copied;
-                       FILL: dst only; AXPBY: a; GEMM, MMA, WGMMA: a, b */
+                       FILL: dst only; AXPBY: a; GEMM, MMA, WGMMA, TCGEN05_MMA: a, b */
   const CtView *sfa; /* MMA of an atom with scales: those of a and of b; or NULL */
   const CtView *sfb;
   uint8_t vec;          /* COPY: elements per access, a power of two; 1 elsewhere */
@@ -176,7 +182,7 @@ typedef struct CtTile {
   CtGemmOrder order;    /* GEMM, MMA, WGMMA */
   bool zero_fill;       /* COPY: elements that b leaves out become 0 */
   const CtAtom *atom;   /* the instruction that was asked for, or NULL */
-  const CtWgmma *wgmma; /* WGMMA */
+  const CtWgmma *wgmma; /* WGMMA, TCGEN05_MMA */
 } CtTile;
 
 /* Which lane a SHFL reads, as the instruction shfl.sync of the PTX ISA: own lane where that one is

@@ -44,7 +44,7 @@ typedef enum CtFieldKind {
   X(MAPS, 0)                                                                                       \
   X(OPS, CT_OP_COUNT)                                                                              \
   X(DTYPES, CT_DTYPE_COUNT)                                                                        \
-  X(SPACES, CT_CONSTANT + 1)                                                                       \
+  X(SPACES, CT_TENSOR + 1)                                                                         \
   X(CACHES, CT_CACHE_COUNT)                                                                        \
   X(SLOT_KINDS, CT_SLOT_NUMBER + 1)                                                                \
   X(EFFECTS, CT_TEXT_WRITES + 1)                                                                   \

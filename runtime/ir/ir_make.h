@@ -37,6 +37,9 @@ CtView ct_ir_shared(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 CtView ct_ir_shared_composed(CtIr *ir, const char *name, CtDtype dtype, const CtComposed *layout);
 /* The CtIr.smem bytes as one mode; the same buffer at each call, which must be of one dtype. */
 CtView ct_ir_shared_of_launch(CtIr *ir, CtDtype dtype);
+/* Tensor memory (CtSpace), with the shared word that gets its address, and its TMEM_ALLOC; and the end of that. */
+CtView ct_ir_tmem(CtIr *ir, CtDtype dtype, CtLayout layout);
+void ct_ir_tmem_dealloc(CtIr *ir, uint32_t buf);
 CtView ct_ir_fragment(CtIr *ir, const char *name, CtDtype dtype, CtLayout layout);
 /* Constant memory that holds `elements`, which are given in linear order. Memory of the same elements is
    declared once. */

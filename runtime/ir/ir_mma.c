@@ -16,12 +16,21 @@ static const CtAtomOperand operand_of[N_OPERANDS] = {CT_ATOM_A, CT_ATOM_B, CT_AT
 /* --- the atom ------------------------------------------------------------------------------------- */
 
 static bool is_universal(const CtAtom *atom) { return strcmp(atom->family, "fma") == 0; }
-static bool is_wgmma(const CtAtom *atom) { return atom->from_shared[CT_ATOM_B]; }
+static bool is_tcgen05(const CtAtom *atom) { return atom->from_tensor[CT_ATOM_C]; }
+/* Operands are matrices, and the sums may be overwritten. */
+static bool is_of_tiles(const CtAtom *atom) { return atom->from_shared[CT_ATOM_B]; }
 
 static void check_target(CtTileCx *c) {
   int sm = c->ir->target.sm;
   const CtAtom *atom = c->atom;
-  if (c->ir->target.is_cuda && !ct_atom_is_on(atom, sm)) {
+  if (c->ir->target.is_cuda && is_tcgen05(atom) && !ct_atom_is_on(atom, sm)) {
+    al_fail(
+        &c->g, CT_EUNSUPPORTED,
+        ct_sm_has_tcgen05(sm)
+            ? "gemm: %s needs sm_100a or sm_110a, as it multiplies integers; the target is sm_%d"
+            : "gemm: %s needs sm_100a, sm_100f, sm_103a or sm_110a; the target is sm_%d",
+        atom->name, sm);
+  } else if (c->ir->target.is_cuda && !ct_atom_is_on(atom, sm)) {
     al_fail(&c->g, CT_EUNSUPPORTED,
             "gemm: %s needs sm_%d%s; the target is sm_%d, so use an atom that it has: "
             "atoms{kind = \"mma\", sm = %d} lists them",
@@ -92,7 +101,8 @@ static void check_count(CtTileCx *c, CtView v, int wanted, const char *as) {
 static void check_operand(CtTileCx *c, CtView v, int i) {
   ct_tile_check_static(c, v);
   check_type(c, &v, i);
-  if (al_ok(&c->g) && !c->atom->from_shared[operand_of[i]]) { /* wgmma checks its tiles itself */
+  bool is_tile = c->atom->from_shared[operand_of[i]] || c->atom->from_tensor[operand_of[i]];
+  if (al_ok(&c->g) && !is_tile) { /* tiles are checked where descriptors are made */
     check_count(c, v, ct_atom_values(c->atom, operand_of[i]), letters[i]);
   }
 }
@@ -144,7 +154,7 @@ static void check_scales(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
 
 static void check_ranks(CtTileCx *c, const CtView *v) {
   static const int ranks[][N_OPERANDS] = {{3, 3, 3}, {2, 2, 3}, {1, 1, 1}};
-  bool shared = is_wgmma(c->atom); /* a tile's (V) could be (M,K) */
+  bool shared = is_of_tiles(c->atom); /* a tile's (V) could be (M,K) */
   int r[N_OPERANDS];
   for (int i = 0; i < N_OPERANDS; i++) {
     r[i] = ct_layout_rank(v[i].layout);
@@ -203,7 +213,7 @@ static void check_in_registers(CtTileCx *c, CtView v, int64_t per, const char *a
     ct_tile_fail_view(c, v,
                       "is in %s memory; %s needs registers: copy it to a fragment "
                       "made by partition_fragment_%s",
-                      buf->space == CT_SHARED ? "shared" : "global", c->atom->name, as);
+                      ct_spaces[buf->space], c->atom->name, as);
   } else if (ct_guard_n(&v) > 0) {
     ct_tile_fail_view(c, v,
                       "is guarded, but operands of an MMA cannot be; guard the source of "
@@ -296,13 +306,14 @@ static void add_mma(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
   }
 }
 
-/* The sums of a register are there or not: only wgmma is told. */
+/* The sums of a register are there or not: only wgmma and tcgen05 are told. */
 static void check_accumulate(CtTileCx *c, const CtMmaOpts *opts) {
-  if (opts->accumulate != 0 && !is_wgmma(c->atom)) {
-    ct_tile_fail(c,
-                 "'accumulate' is an option of wgmma atoms only, not of %s; fill C with 0 to "
-                 "start its sums",
-                 c->atom->name);
+  if (opts->accumulate != 0 && !is_of_tiles(c->atom)) {
+    ct_tile_fail(
+        c,
+        "'accumulate' is an option of wgmma and tcgen05 atoms only, not of %s; fill C with 0 to "
+        "start its sums",
+        c->atom->name);
   }
 }
 
@@ -324,7 +335,9 @@ CtStatus ct_ir_mma(CtIr *ir, const CtAtom *atom, CtView a, CtView b, CtView c,
   if (al_ok(&g.g) && is_universal(atom)) {
     return add_universal(&g, v, &opts->order);
   }
-  if (al_ok(&g.g) && is_wgmma(atom)) {
+  if (al_ok(&g.g) && is_tcgen05(atom)) {
+    ct_ir_tcgen05(&g, v, opts);
+  } else if (al_ok(&g.g) && is_of_tiles(atom)) {
     ct_ir_wgmma(&g, v, opts);
   } else if (al_ok(&g.g)) {
     add_mma(&g, v, opts);

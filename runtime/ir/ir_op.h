@@ -36,6 +36,7 @@ typedef enum CtOpData {
   CT_DATA_ATOMIC,  /* the same, for an atomic operation */
   CT_DATA_BAR,     /* imm: the CtBuf of mbarriers; operand 0, if any, says which */
   CT_DATA_BUF,     /* imm: the CtBuf */
+  CT_DATA_TENSOR,  /* imm: the CtBuf, of tensor memory */
   CT_DATA_HINT,    /* imm: how often to unroll a loop; -1: fully, 0: the script does not say */
   CT_DATA_TARGET,  /* imm: the FOR, LOOP or BLOCK that is left */
   CT_DATA_NUMBER,  /* imm: a number */

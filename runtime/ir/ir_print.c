@@ -227,6 +227,7 @@ static void print_data(Printer *p, const CtInst *inst) {
     case CT_DATA_ELEMENT:
     case CT_DATA_ATOMIC:
     case CT_DATA_BAR:
+    case CT_DATA_TENSOR:
     case CT_DATA_BUF: ct_text_printf(p->out, " %s", p->ir->bufs[inst->imm.i].name); break;
     case CT_DATA_LANE:
       ct_text_printf(p->out, " %s width %d", shuffles[inst->imm.i & 0xff], (int)(inst->imm.i >> 8));
@@ -319,14 +320,13 @@ static void print_constants(Printer *p) {
 }
 
 static void print_header(Printer *p) {
-  static const char *const spaces[] = {"global", "shared", "register", "constant"};
   const CtIr *ir = p->ir;
   ct_text_printf(p->out, "kernel %s block (%d,%d,%d)\n", ir->name, (int)ir->block[0],
                  (int)ir->block[1], (int)ir->block[2]);
   print_constants(p);
   for (size_t i = 1; i < ir->n_bufs; i++) {
     const CtBuf *b = &ir->bufs[i];
-    ct_text_printf(p->out, "%s %s %s ", spaces[b->space], ct_dtypes[b->dtype].name, b->name);
+    ct_text_printf(p->out, "%s %s %s ", ct_spaces[b->space], ct_dtypes[b->dtype].name, b->name);
     print_tuple(p, b->layout.shape);
     ct_text_putc(p->out, ':');
     print_tuple(p, b->layout.stride);

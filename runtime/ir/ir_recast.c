@@ -212,6 +212,10 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
   if (t == CT_bool || buf->dtype == CT_bool) {
     return fail(ir, v, t, "a bool has only the values 0 and 1", err);
   }
+  if (buf->space == CT_TENSOR) {
+    return fail(ir, v, t, "tensor memory keeps its type; recast the fragment that it is copied to",
+                err);
+  }
   if (buf->space == CT_CONSTANT && (from < 8) != (to < 8)) {
     return fail(ir, v, t, "constant memory is not packed; copy it to a fragment", err);
   }
@@ -289,6 +293,12 @@ CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *ou
 }
 
 /* --- hints for caches --------------------------------------------------------------------------------- */
+
+const char *const ct_spaces[CT_TENSOR + 1] = {[CT_GLOBAL] = "global",
+                                              [CT_SHARED] = "shared",
+                                              [CT_REGISTER] = "register",
+                                              [CT_CONSTANT] = "constant",
+                                              [CT_TENSOR] = "tensor"};
 
 const char *const ct_caches[CT_CACHE_COUNT] = {[CT_CACHE_NONE] = "none",
 #define X(NAME, text) [CT_CACHE_##NAME] = (text),

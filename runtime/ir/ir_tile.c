@@ -238,7 +238,20 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
          bytes >= 4;
 }
 
+/* Instructions of tcgen05 reach tensor memory, and no others. */
+static void check_reached(CtTileCx *c, CtView v) {
+  if (c->ir->bufs[v.buf].space == CT_TENSOR) {
+    ct_tile_fail_view(
+        c, v,
+        "is in tensor memory, which only copies by SM100_TMEM_LOAD and _STORE atoms and "
+        "products by SM100_MMA atoms reach: copy it to a fragment, as "
+        "copy(tmem_copy(\"SM100_TMEM_LOAD_32dp32b32x\", acc), src, dst)");
+  }
+}
+
 void ct_tile_check_pair(CtTileCx *c, CtView src, CtView dst) {
+  check_reached(c, src);
+  check_reached(c, dst);
   check_widens(c, src, dst);
   check_sizes(c, src, dst);
   ct_tile_check_writable(c, dst);
@@ -304,6 +317,7 @@ CtStatus ct_ir_copy_if(CtIr *ir, CtView pred, CtView src, CtView dst, CtErr *err
 CtStatus ct_tile_fill(CtIr *ir, CtView dst, CtVal value, CtErr *err) {
   CtTile tile = {.dst = dst, .vec = 1};
   CtTileCx c = ct_tile_begin(ir, "fill", NULL, err);
+  check_reached(&c, dst);
   ct_tile_check_writable(&c, dst);
   ct_tile_check_inside(&c, dst);
   if (al_ok(&c.g)) {
@@ -326,7 +340,8 @@ static CtVal zero_like(CtIr *ir, CtVal v) {
 
 bool ct_tile_reads_dst(const CtIr *ir, const CtInst *inst) {
   return inst->op == CT_OP_GEMM || inst->op == CT_OP_MMA ||
-         (inst->op == CT_OP_WGMMA && !is_zero(ir, inst->args[0])) ||
+         ((inst->op == CT_OP_WGMMA || inst->op == CT_OP_TCGEN05_MMA) &&
+          !is_zero(ir, inst->args[0])) ||
          (inst->op == CT_OP_AXPBY && !is_zero(ir, inst->args[1]));
 }
 
@@ -339,6 +354,8 @@ static void add_axpby(CtIr *ir, const CtTile *tile, CtVal alpha, CtVal beta) {
 CtStatus ct_ir_axpby(CtIr *ir, CtVal alpha, CtView x, CtVal beta, CtView y, CtErr *err) {
   CtTile tile = {.dst = y, .a = x, .vec = 1};
   CtTileCx c = ct_tile_begin(ir, "axpby", NULL, err);
+  check_reached(&c, x);
+  check_reached(&c, y);
   ct_tile_check_writable(&c, y);
   check_sums(&c, y);
   check_widens(&c, x, y);
@@ -400,6 +417,7 @@ CtStatus ct_ir_gemm(CtIr *ir, CtView a, CtView b, CtView c, const CtGemmOrder *o
   CtTileCx g = ct_tile_begin(ir, "gemm", NULL, err);
   ct_tile_check_order(&g, &tile.order);
   for (size_t i = 0; i < CT_ARRAY_LEN(views); i++) {
+    check_reached(&g, views[i]);
     ct_tile_check_static(&g, views[i]);
   }
   if (al_ok(&g.g)) {

@@ -45,7 +45,8 @@ static void trust_tile(Trust *t, const CtInst *inst) {
             "an operation without one of its tensors")) {
     return;
   }
-  bool has_atom = op == CT_OP_MMA || op == CT_OP_WGMMA || op == CT_OP_WARP_COPY;
+  bool has_atom = op == CT_OP_MMA || op == CT_OP_WGMMA || op == CT_OP_WARP_COPY ||
+                  op == CT_OP_TCGEN05_MMA || op == CT_OP_TCGEN05_COPY;
   rule(t, !has_atom || tile->atom != NULL, "an instruction without an atom");
   ct_ir_each_view(inst, trust_view, t);
 }

@@ -4,11 +4,17 @@
 static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
 enum { GROUP = 128 };
 
+bool ct_wgmma_is_compact(CtTileCx *c, CtView v) {
+  CtLayout mode = ct_is_leaf(v.layout.shape) ? v.layout : ct_mode(v.layout, 0);
+  CtLayout values = al_coalesce(&c->g, mode, NULL);
+  return !al_ok(&c->g) || (ct_is_leaf(values.shape) &&
+                           (ct_is_const(values.stride->i, 1) || ct_is_const(values.shape->i, 1)));
+}
+
 /* An instruction names all its registers: they are the fragment's, one after the other. */
 static void check_compact(CtTileCx *c, CtView v, CtAtomOperand of) {
   ct_mma_check_register(c, v, of);
-  CtLayout values = al_coalesce(&c->g, ct_mode(v.layout, 0), NULL);
-  if (al_ok(&c->g) && !(ct_is_leaf(values.shape) && ct_is_const(values.stride->i, 1))) {
+  if (al_ok(&c->g) && !ct_wgmma_is_compact(c, v)) {
     ct_tile_fail_view(c, v,
                       "does not have the values of an atom next to each other and in order, "
                       "as wgmma needs them; partition_fragment_%s makes such a fragment",
@@ -18,7 +24,7 @@ static void check_compact(CtTileCx *c, CtView v, CtAtomOperand of) {
 }
 
 /* Addresses of a swizzle count from multiples of 1024. */
-static void align_for(CtIr *ir, uint32_t buf, int swizzle) {
+void ct_wgmma_align(CtIr *ir, uint32_t buf, int swizzle) {
   enum { PLAIN = 128, ROWS = 8 };
   uint32_t wanted = swizzle > 0 ? (uint32_t)swizzle * ROWS : PLAIN;
   CtBuf *b = &ir->bufs[ct_ir_memory(ir, buf)];
@@ -65,9 +71,9 @@ void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
   ir->insts[op].args[0] = accumulate;
   ct_tile_use_words(ir, v[C].buf);
   if (w->is_a_shared) {
-    align_for(ir, v[A].buf, w->a.swizzle);
+    ct_wgmma_align(ir, v[A].buf, w->a.swizzle);
   } else {
     ct_tile_use_words(ir, v[A].buf);
   }
-  align_for(ir, v[B].buf, w->b.swizzle);
+  ct_wgmma_align(ir, v[B].buf, w->b.swizzle);
 }

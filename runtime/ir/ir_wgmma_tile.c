@@ -132,9 +132,9 @@ static void check_place(const Finder *f) {
 static void check_major(const Finder *f, const CtWgmmaTile *tile) {
   if (tile->is_mn_major && f->bytes != 2) {
     refuse(f, f->of == CT_ATOM_A
-                  ? "it is contiguous along M, which wgmma supports only for 16-bit "
+                  ? "it is contiguous along M, which is supported only for 16-bit "
                     "elements; for others, both operands must be contiguous along K"
-                  : "it is contiguous along N, which wgmma supports only for 16-bit "
+                  : "it is contiguous along N, which is supported only for 16-bit "
                     "elements; for others, both operands must be contiguous along K");
   }
 }

@@ -143,7 +143,7 @@ static size_t tma_bytes(const CtSimtProgram *p) {
 }
 static size_t worker_bytes(const CtSimtProgram *p) {
   return ct_size_add(warps_bytes(p),
-                     round_up(p->shared_bytes) + round_up(p->scratch_bytes) + tma_bytes(p));
+                     round_up(p->block_bytes) + round_up(p->scratch_bytes) + tma_bytes(p));
 }
 
 static char *give_memory(const CtSimtJob *job, char *at) {
@@ -151,7 +151,7 @@ static char *give_memory(const CtSimtJob *job, char *at) {
   for (int i = 0; i < job->n_workers; i++, at += worker_bytes(p)) {
     job->workers[i].warps = at;
     job->workers[i].shared = at + warps_bytes(p);
-    job->workers[i].scratch = job->workers[i].shared + round_up(p->shared_bytes);
+    job->workers[i].scratch = job->workers[i].shared + round_up(p->block_bytes);
     job->workers[i].tma =
         (CtTmaOperands *)(void *)(job->workers[i].scratch + round_up(p->scratch_bytes));
   }

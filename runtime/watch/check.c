@@ -110,6 +110,7 @@ static void look_at_access(CtCheckWorker *k, const CtAccess *a, bool is_steady) 
       ct_check_blank_look(k, a, a->reads && !is_blind(k, a));
       ct_global_access(k, a);
       return;
+    case CT_TENSOR: ct_tensor_access(k, a); break;
     case CT_SHARED:
       if (a->buf->is_remote && k->clocks != NULL) {
         ct_clock_look_at_remote(k, a, ct_simt_owner(a->w, a->buf_index));
@@ -156,7 +157,7 @@ static void hold(CtCheckWorker *k, const CtIn *code, CtWarp *w, CtAccess *a, int
   for (int i = 0; i < n; i++) {
     if (a[i].buf->space == CT_REGISTER) {
       ct_regs_hold(k, &a[i], lanes);
-    } else if (a[i].buf->space == CT_SHARED) {
+    } else if (a[i].buf->space == CT_SHARED || a[i].buf->space == CT_TENSOR) {
       ct_shadow_hold(home_of(k, &a[i]), &a[i], lanes);
     }
     a[i].mask &= ~lanes;
@@ -383,6 +384,7 @@ static void begin_block(CtSimtWatch *watch, CtWorker *worker) {
   }
   ct_regs_begin_block(k);
   ct_wgmma_begin_block(k);
+  ct_tensor_begin_block(k);
 }
 
 static void end_block(CtSimtWatch *watch, CtWorker *worker) {
@@ -403,6 +405,7 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
     ct_wgmma_end_block(k);
   }
   if (k->clocks != NULL && !failed) {
+    ct_tensor_end_block(k);
     ct_clock_end_block(k);
   }
   if (k->clocks != NULL && worker->rank == worker->job->program->n_cluster - 1 && !failed) {
@@ -457,6 +460,7 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
     ct_global_proxy_fence(k, tick(k));
   }
   if (k->clocks != NULL) {
+    ct_tensor_sync(k, note);
     ct_clock_sync(k, note);
     ct_phase_sync(k, note);
   }

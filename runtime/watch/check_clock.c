@@ -7,7 +7,7 @@
 #include <string.h>
 
 bool ct_clock_is_wanted(const CtSimtProgram *p) {
-  bool wanted = p->n_cluster > 1 || p->has_named || p->has_wgmma || p->n_tmas > 0;
+  bool wanted = p->n_cluster > 1 || p->has_named || p->has_wgmma || p->has_tcgen05 || p->n_tmas > 0;
   for (uint32_t b = 1; b < p->n_bufs; b++) {
     wanted = wanted || p->bufs[b].arrivals > 0;
   }
@@ -24,8 +24,19 @@ static CtKnowledge **named_known(const CtClocks *c, int rank, int64_t id, int wh
   return &c->named_known[((size_t)rank * CT_NAMED_BARRIERS + (size_t)id) * 2 + (size_t)which];
 }
 
+/* What the warp's accesses of tensor memory come after. */
+static uint32_t *tensor_row(const CtClocks *c, int rank, int32_t warp) {
+  return &c->tensor[((size_t)rank * c->n_warps + (size_t)warp) * c->n];
+}
+
 static void join(const CtClocks *c, uint32_t *to, const uint32_t *from) {
   for (uint32_t i = 0; i < 2 * c->n; i++) {
+    to[i] = to[i] > from[i] ? to[i] : from[i];
+  }
+}
+
+static void join_half(const CtClocks *c, uint32_t *to, const uint32_t *from) {
+  for (uint32_t i = 0; i < c->n; i++) {
     to[i] = to[i] > from[i] ? to[i] : from[i];
   }
 }
@@ -112,6 +123,7 @@ CtClocks *ct_clock_open(CtCheck *check) {
   }
   c->n_warps = (uint32_t)p->n_warps;
   c->n_blocks = (uint32_t)p->n_cluster;
+  c->n_agents = p->has_tcgen05 ? CT_CLOCK_AGENTS_OF_TCGEN05 : CT_CLOCK_AGENTS;
   for (uint32_t b = 1; b < p->n_bufs; b++) {
     c->slot_of[b] = c->n_slots;
     c->n_slots += p->bufs[b].arrivals > 0 ? (uint32_t)p->bufs[b].n : 0;
@@ -127,7 +139,8 @@ CtClocks *ct_clock_open(CtCheck *check) {
             take(check, &c->begun, slots) && take(check, &c->copies, slots) &&
             take(check, &c->copied_in, slots) && take(check, &c->turns, slots) &&
             take(check, &c->passed, slots) && take(check, &c->apart, warps) &&
-            take(check, &c->groups, warps * CT_CLOCK_AGENTS);
+            take(check, &c->groups, warps * c->n_agents) &&
+            take(check, &c->tensor, p->has_tcgen05 ? warps * (size_t)c->n : 0);
   c->lane_rows = ct_arena_alloc(&check->arena, (warps * CT_LANES) * sizeof *c->lane_rows);
   ok = ok && c->lane_rows != NULL;
   c->acc_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->acc_known);
@@ -171,8 +184,10 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     advance(c, rank, i); /* to 1; agents still see 0: they know nothing before a fence */
     c->own[(size_t)rank * c->n_warps + (size_t)i] = 0;
     c->stores[(size_t)rank * c->n_warps + (size_t)i] = (CtLastStore){0};
-    *ct_clock_groups_of(c, rank, i, CT_AGENT_WGMMA) =
-        *ct_clock_groups_of(c, rank, i, CT_AGENT_BULK) = 0;
+    memset(ct_clock_groups_of(c, rank, i, CT_AGENT_WGMMA), 0, c->n_agents * sizeof *c->groups);
+    if (c->n_agents == CT_CLOCK_AGENTS_OF_TCGEN05) {
+      memset(tensor_row(c, rank, i), 0, c->n * sizeof *c->tensor);
+    }
   }
   clear_known(k, &c->acc_known[slots], c->n_slots);
   clear_known(k, &c->done_known[slots], c->n_slots);
@@ -260,6 +275,23 @@ static void turn(CtCheckWorker *k, uint32_t *acc, uint32_t *done, CtKnowledge **
   ct_known_clear(k->check->alloc, acc_known);
 }
 
+/* The warp's products so far, and its copies of tensor memory, which a commit has a fence for. What the warp has waited for
+   came before its products, and so before the arrival; its own work by threads need not have. */
+static void commit_products(const CtClocks *c, int rank, const CtWarp *w, uint32_t *to) {
+  int32_t warp = w->index;
+  uint32_t *row = ct_clock_warp_row(c, rank, warp), i = ct_clock_of_warp(c, rank, warp);
+  const uint32_t own[] = {row[i], row[c->n + i]};
+  row[i] = row[c->n + i] = 0;
+  join(c, to, row);
+  row[i] = own[0];
+  row[c->n + i] = own[1];
+  join_apart(c, rank, warp, w->mask, to);
+  for (int agent = CT_AGENT_UMMA; agent <= CT_AGENT_TMEM; agent++) {
+    uint32_t clock = ++*ct_clock_groups_of(c, rank, warp, (CtAgent)agent);
+    set(c, to, ct_clock_of_agent(c, rank, warp, (CtAgent)agent), clock);
+  }
+}
+
 static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int own = k->k->rank;
@@ -286,6 +318,8 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   if (note->kind == CT_SYNC_COMPLETE) {
     c->copied_in[slot] = ct_check_index(k, note->in);
     set(c, acc, ct_clock_of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
+  } else if (note->agent == CT_AGENT_UMMA) {
+    commit_products(c, own, note->w, acc);
   } else {
     ct_clock_keep_far(k, note, ct_clock_of_warp(c, own, note->w->index),
                       warp[ct_clock_of_warp(c, own, note->w->index)]);
@@ -393,6 +427,39 @@ static void fence_apart(const CtClocks *c, int rank, const CtWarp *w) {
   }
 }
 
+/* What the warp knows, and those of its lanes that are here, comes before its later accesses of tensor memory. */
+static void take_into_tensor(const CtClocks *c, int rank, const CtWarp *w) {
+  uint32_t *to = tensor_row(c, rank, w->index);
+  join_half(c, to, ct_clock_warp_row(c, rank, w->index));
+  for (uint32_t rest = w->mask & *ct_clock_apart_of(c, rank, w->index); rest != 0;
+       rest &= rest - 1) {
+    join_half(c, to, *ct_clock_lane_row(c, rank, w->index, ct_first_lane(rest)));
+  }
+}
+
+bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp) {
+  const CtClocks *c = k->clocks;
+  bool is_own = old->component == ct_clock_of_agent(c, k->k->rank, warp, (CtAgent)old->agent);
+  return is_own || tensor_row(c, k->k->rank, warp)[old->component] >= old->clock;
+}
+
+uint32_t ct_clock_of(const CtCheckWorker *k, int32_t warp, CtAgent agent, uint32_t *component) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  bool is_thread = agent == CT_AGENT_NONE;
+  *component =
+      is_thread ? ct_clock_of_warp(c, rank, warp) : ct_clock_of_agent(c, rank, warp, agent);
+  return is_thread ? ct_clock_warp_row(c, rank, warp)[*component]
+                   : *ct_clock_groups_of(c, rank, warp, agent) + 1;
+}
+
+bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, int lane, uint32_t component,
+                    uint32_t clock) {
+  const CtClocks *c = k->clocks;
+  return ct_clock_warp_row(c, k->k->rank, warp)[component] >= clock ||
+         ct_clock_has_reached(c, k->k->rank, warp, lane, component, clock);
+}
+
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -422,6 +489,13 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
     case CT_SYNC_PROXY_GLOBAL: break; /* clocks are of shared memory */
     case CT_SYNC_COMMIT:
     case CT_SYNC_WAIT: sync_agent(k, note); break;
+    case CT_SYNC_BEFORE:
+      set(c, warp, ct_clock_of_agent(c, rank, note->w->index, CT_AGENT_TMEM),
+          ++*ct_clock_groups_of(c, rank, note->w->index, CT_AGENT_TMEM));
+      break;
+    case CT_SYNC_AFTER: take_into_tensor(c, rank, note->w); break;
+    case CT_SYNC_TMEM_ALLOC:
+    case CT_SYNC_TMEM_DEALLOC: break; /* check_tensor.c */
   }
 }
 
@@ -441,6 +515,8 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
       break;
     case CT_AGENT_WGMMA:
     case CT_AGENT_BULK:
+    case CT_AGENT_UMMA:
+    case CT_AGENT_TMEM:
       e->component = ct_clock_of_agent(c, rank, warp, agent);
       e->clock = *ct_clock_groups_of(c, rank, warp, agent) + 1;
       break;
@@ -453,12 +529,6 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
 }
 
 uint32_t ct_clock_width(const CtCheckWorker *k) { return k->clocks->n; }
-
-static void join_half(const CtClocks *c, uint32_t *to, const uint32_t *from) {
-  for (uint32_t i = 0; i < c->n; i++) {
-    to[i] = to[i] > from[i] ? to[i] : from[i];
-  }
-}
 
 void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
   const CtClocks *c = k->clocks;

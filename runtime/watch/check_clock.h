@@ -25,6 +25,11 @@
    - Work of CT_AGENT_WGMMA and CT_AGENT_BULK becomes known to a warp that has waited for its
      group (CT_SYNC_COMMIT, CT_SYNC_WAIT). Until then its reads go on: only an arrive after the
      wait lets other warps write there.
+   - Products by tcgen05 (CT_AGENT_UMMA) become known to those who wait for a phase of an mbarrier
+     at which a commit of their warp arrived. Copies of tensor memory (CT_AGENT_TMEM) are over at
+     once; they are part of what their warp hands on after a CT_SYNC_BEFORE. What a warp takes over
+     comes before its own accesses of tensor memory after a CT_SYNC_AFTER: a third view, which is
+     not handed on (`tensor`).
 
    Two views. Agents do not see what threads wrote by ordinary instructions until a CT_SYNC_PROXY
    after the write. The writer may call it, or a warp to which the write was handed on. So each
@@ -70,7 +75,7 @@ typedef struct CtLastStore {
    what agents see. Arrays "by rank and warp" hold the warps of all blocks of the cluster; a slot
    is one mbarrier of a block. */
 struct CtClocks {
-  uint32_t n, n_warps, n_slots, n_blocks;
+  uint32_t n, n_warps, n_slots, n_blocks, n_agents;
   uint32_t *slot_of; /* by buffer: the slot of its first barrier; UINT32_MAX: it has none */
   uint32_t *warps;   /* rows, by rank and warp */
   uint32_t *acc,
@@ -94,7 +99,8 @@ struct CtClocks {
   CtKnowledge **acc_known, **done_known, **named_known, **cluster_known;
   uint32_t *apart;      /* by rank and warp: lanes that waited without the others, */
   uint32_t **lane_rows; /* by rank, warp and lane: and what they took over; NULL: not used yet */
-  uint32_t *groups;     /* by rank, warp and agent (WGMMA, BULK): groups committed so far */
+  uint32_t *groups;     /* by rank, warp and agent (from WGMMA on): groups committed so far */
+  uint32_t *tensor;     /* by rank and warp, n numbers: what was known at its last CT_SYNC_AFTER */
 };
 
 /* The last reads of shared memory since it was written: columns of words by granule, for each warp of
@@ -128,6 +134,14 @@ void ct_clock_end_block(CtCheckWorker *k);                     /* a block that h
 /* Reports an access to the shared memory of another block if that block may not have begun. */
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
+
+/* Of tensor memory: does the older access come before what the warp does there now? Copies of the same warp are over, and
+   its products are pipelined; of other work the warp must know, and have called a CT_SYNC_AFTER since. */
+bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp);
+/* The component and the clock of what the warp, or its agent, does now; does a warp know of that? */
+uint32_t ct_clock_of(const CtCheckWorker *k, int32_t warp, CtAgent agent, uint32_t *component);
+bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, int lane, uint32_t component,
+                    uint32_t clock);
 
 /* What a warp knows of each component; CT_ALL_WARPS: what one of the block knows. Of the warp itself: what its lanes
    know of each other. `out` has as many numbers as there are components. */

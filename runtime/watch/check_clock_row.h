@@ -5,12 +5,13 @@
 
 #include "check_clock.h"
 
-enum { CT_CLOCK_AGENTS = 2 }; /* of each warp: WGMMA, BULK */
-enum { CT_CLOCK_GROUP = 4 };  /* warps of a warp group */
+/* Of each warp: WGMMA, BULK; in programs with tensor memory UMMA and TMEM, too. */
+enum { CT_CLOCK_AGENTS = 2, CT_CLOCK_AGENTS_OF_TCGEN05 = 4 };
+enum { CT_CLOCK_GROUP = 4 }; /* warps of a warp group */
 
 /* A row has a clock for each component of a cluster: the warps of each block, its mbarriers, its agents. */
 static inline uint32_t ct_clock_per_block(const CtClocks *c) {
-  return c->n_warps + c->n_slots + CT_CLOCK_AGENTS * c->n_warps;
+  return c->n_warps + c->n_slots + c->n_agents * c->n_warps;
 }
 
 static inline uint32_t ct_clock_of_warp(const CtClocks *c, int rank, int32_t warp) {
@@ -40,7 +41,7 @@ static inline size_t ct_clock_slot_index(const CtClocks *c, int rank, uint32_t b
 static inline uint32_t *ct_clock_groups_of(const CtClocks *c, int rank, int32_t warp,
                                            CtAgent agent) {
   size_t i = (size_t)rank * c->n_warps + (size_t)warp;
-  return &c->groups[i * CT_CLOCK_AGENTS + (size_t)(agent - CT_AGENT_WGMMA)];
+  return &c->groups[i * c->n_agents + (size_t)(agent - CT_AGENT_WGMMA)];
 }
 
 /* The lanes of the warp that have a row of their own: they waited without the others. */

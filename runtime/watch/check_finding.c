@@ -35,7 +35,7 @@ static bool is_same_place(const CtFound *a, const CtFound *b) {
 /* The order of races as examples: between blocks first, then between warps. Whatever orders the
    former also orders the rest. */
 static int rank_of(const CtFound *f) {
-  bool is_race = f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL;
+  bool is_race = ct_found_is_race(f);
   return !is_race || (f->how & CT_RACE_BLOCKS) != 0 ? 0 : (f->how & CT_RACE_IN_WARP) != 0 ? 2 : 1;
 }
 
@@ -144,6 +144,9 @@ void ct_finding_race(CtCheckWorker *k, CtCheckKind kind, const CtCheckEvent *a, 
     f.job = &k->k->job->group->jobs[b->job];
     f.other_job = &k->k->job->group->jobs[a->job];
     f.extra = k->rank_cause;
+  }
+  if (kind == CT_CHECK_TENSOR) {
+    f.extra = k->lacks_after;
   }
   ct_finding_note(k, &f);
 }

@@ -95,7 +95,7 @@ static bool place_buffers(CtCheck *c) {
   c->first_row = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *c->first_row);
   c->granule = 8;
   for (uint32_t b = 1; c->first_row != NULL && b < p->n_bufs; b++) {
-    if (p->bufs[b].space == CT_SHARED) {
+    if (p->bufs[b].space == CT_SHARED || p->bufs[b].space == CT_TENSOR) {
       uint32_t bytes = (uint32_t)ct_value_bytes(p->bufs[b].dtype);
       c->granule = bytes < c->granule ? bytes : c->granule;
     } else if (p->bufs[b].space == CT_REGISTER) {
@@ -105,7 +105,7 @@ static bool place_buffers(CtCheck *c) {
   }
   c->n_rows = n_rows;
   c->granule_bits = __builtin_ctz(c->granule);
-  c->n_granules = p->shared_bytes / c->granule + 1;
+  c->n_granules = p->block_bytes / c->granule + 1;
   return c->first_row != NULL;
 }
 
@@ -136,9 +136,11 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
     has_clocks = k->clocks != NULL && k->phases != NULL && ct_touch_open(k);
   }
   k->wgmma = p->has_wgmma ? ct_wgmma_open(c) : NULL;
-  return has_clocks && (k->wgmma != NULL || !p->has_wgmma) && k->warps != NULL &&
-         k->shadow != NULL && (k->atomics != NULL || !has_atomics) && k->written != NULL &&
-         k->known != NULL && k->rows != NULL && k->full != NULL;
+  k->tensors = p->has_tcgen05 ? ct_tensor_open(c) : NULL;
+  return has_clocks && (k->wgmma != NULL || !p->has_wgmma) &&
+         (k->tensors != NULL || !p->has_tcgen05) && k->warps != NULL && k->shadow != NULL &&
+         (k->atomics != NULL || !has_atomics) && k->written != NULL && k->known != NULL &&
+         k->rows != NULL && k->full != NULL;
 }
 
 static void close_worker(CtCheck *c, CtCheckWorker *k) {

@@ -60,7 +60,7 @@ static bool comes_again(const CtSimtProgram *p, uint32_t first, uint32_t last, b
    one within a thread, not even in the next iteration of a loop, we report the order of the
    program: that order shows where the barrier is missing. */
 void ct_order_turn_race(const CtSimtProgram *p, CtFound *f) {
-  bool is_race = f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL;
+  bool is_race = ct_found_is_race(f);
   int how = f->how & CT_RACE_HOW;
   if (!is_race || how == CT_RACE_AT_ONCE || (f->how & (CT_RACE_BLOCKS | CT_RACE_CLOCKS)) != 0 ||
       f->in >= f->other || comes_again(p, f->in, f->other, (f->how & CT_RACE_IN_WARP) != 0)) {

@@ -148,6 +148,15 @@ void ct_wgmma_end_block(CtCheckWorker *k); /* a block that has not failed */
 void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a);
 void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
 
+/* check_tensor.c: lifetimes in tensor memory, and who may use it. NULL: no memory. */
+CtTensors *ct_tensor_open(CtCheck *c);
+void ct_tensor_begin_block(const CtCheckWorker *k);
+void ct_tensor_end_block(CtCheckWorker *k); /* a block that has not failed */
+void ct_tensor_access(CtCheckWorker *k, const CtAccess *a);
+void ct_tensor_sync(CtCheckWorker *k, const CtSyncNote *note);
+void ct_tensor_note_race(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, int lane,
+                         const CtCheckEvent *old, int old_lane, bool old_writes, int64_t off);
+
 /* check_global.c */
 CtStatus ct_global_begin(CtCheck *c, CtErr *err) CT_NODISCARD;
 void ct_global_end(CtCheck *c);

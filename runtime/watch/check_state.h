@@ -202,6 +202,7 @@ typedef struct CtUnset {
 } CtUnset;
 
 typedef struct CtWgmmaRegs CtWgmmaRegs; /* check_wgmma.c */
+typedef struct CtTensors CtTensors;     /* check_tensor.c */
 
 /* An element of an atomic operation, and the lanes that access it. */
 typedef struct CtFlagPlace {
@@ -238,6 +239,8 @@ typedef struct CtCheckWorker {
   const CtIn *bound;
   const CtHandler *handlers;
   bool nan;
+  uint8_t
+      lacks_after; /* of the race in tensor memory that is being noted: only CT_SYNC_AFTER is missing */
   uint8_t rank_cause;   /* of the race that is being noted, of two ranks: CT_RANKS_* */
   uint8_t atomic_bytes; /* of each atomic operation on shared memory that writes; 0: they differ */
   int granule_bits;
@@ -275,6 +278,7 @@ typedef struct CtCheckWorker {
   uint32_t *rows;
   bool *full;
   CtWgmmaRegs *wgmma; /* NULL: the program has none */
+  CtTensors *tensors; /* tensor memory; NULL: the program has none */
   /* global memory */
   uint32_t free_event, end_event;
   uint64_t block_acq, block_acq_sys; /* times: the block's last acquire; of scope "sys" */
@@ -353,6 +357,12 @@ struct CtCheck {
 
 /* Granules of 1 << bits bytes that an element has; packed elements are not accessed one by one. */
 static inline size_t ct_check_granules(CtDtype t, int bits) { return ct_value_bytes(t) >> bits; }
+
+/* Does it name two accesses that race? Races of tensor memory are of its kind. */
+static inline bool ct_found_is_race(const CtFound *f) {
+  return f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL ||
+         (f->kind == CT_CHECK_TENSOR && f->text == NULL && f->other != UINT32_MAX);
+}
 
 static inline CtCheckWorker *ct_check_worker(const CtWorker *k) { return k->watched; }
 

@@ -71,7 +71,7 @@ static const CtSimtJob *other_job(const CtSimtJob *job, const CtFound *f) {
 /* Who writes, of the two accesses. */
 static void find_writers(const CtFound *f, Words *w) {
   int how = f->how & CT_RACE_HOW;
-  if (f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL) {
+  if (ct_found_is_race(f)) {
     w->writes = how != CT_RACE_WRITE_READ;
     w->other_writes = how != CT_RACE_READ_WRITE;
   } else if (f->kind == CT_CHECK_DEPENDENT || f->kind == CT_CHECK_STREAMS) {
@@ -122,7 +122,10 @@ static const char *agent_name(CtAgent agent) {
   static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
                                                     [CT_AGENT_BAR] = " by a copy to an mbarrier",
                                                     [CT_AGENT_WGMMA] = " by wgmma",
-                                                    [CT_AGENT_BULK] = " by a copy of TMA"};
+                                                    [CT_AGENT_BULK] = " by a copy of TMA",
+                                                    [CT_AGENT_UMMA] = " by tcgen05.mma",
+                                                    [CT_AGENT_TMEM] =
+                                                        " by a copy of tensor memory"};
   return names[agent];
 }
 
@@ -248,6 +251,10 @@ static const char *clock_order(const CtFound *f, const Words *w) {
     case CT_AGENT_BULK:
       return "; it is complete once its thread has passed a tma_store_wait: arrive after that, and "
              "wait for it here";
+    case CT_AGENT_UMMA:
+      return "; a product by tcgen05 is complete once a phase of an mbarrier is over at which a later "
+             "tcgen05_commit() arrived: wait for that here";
+    case CT_AGENT_TMEM:
     case CT_AGENT_NONE:
     case CT_AGENT_COUNT: break;
   }
@@ -283,9 +290,26 @@ static bool is_of_proxies(const CtFound *f, const Words *w) {
   return is_agent != is_other && (is_agent ? !w->writes : w->writes && !w->other_writes);
 }
 
+/* The same of tensor memory. */
+static const char *tensor_order(const CtFound *f) {
+  if (f->extra != 0) {
+    return "; the thread knows of it, but %l may still come before it: put "
+           "tcgen05_after_thread_sync() between the wait or the barrier and %l";
+  }
+  return f->other_agent == CT_AGENT_UMMA
+             ? "; a product is complete once a phase of an mbarrier is over at which a later "
+               "tcgen05_commit() arrived: wait for that before %l, then call "
+               "tcgen05_after_thread_sync()"
+             : "; put tcgen05_before_thread_sync() after %m, then an arrival or a barrier, and before "
+               "%l a wait for it, then tcgen05_after_thread_sync()";
+}
+
 /* What would order the two accesses of a race. */
 static const char *race_order(const CtFound *f, const Words *w, bool same_line) {
   bool is_shared = f->kind == CT_CHECK_RACE_SHARED;
+  if (f->kind == CT_CHECK_TENSOR) {
+    return tensor_order(f);
+  }
   if ((f->how & CT_RACE_WIDTHS) != 0) {
     return ": atomic operations of different widths are not atomic to each other; use one type for "
            "both, or put a barrier between them";
@@ -394,6 +418,9 @@ static const struct {
     {CT_CHECK_UNINIT_SHARED, ANY,
      "uninitialised: read of %w, by %t: no thread of the block has written it; write it first, "
      "then sync_threads()"},
+    {CT_CHECK_TENSOR, ANY,
+     "uninitialised: read of %w%g, by %t: no product and no copy of the block has written it; let the "
+     "first product overwrite it, by its option accumulate"},
     {CT_CHECK_UNINIT_GLOBAL, ANY,
      "uninitialised: read of %w, by %t: nobody has written it since it was allocated; write it "
      "first, or allocate it with zeros"},
@@ -497,7 +524,7 @@ void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f) {
   const Out o = {out, job->program, f, &w};
   if (f->text != NULL) {
     ct_text_puts(out, f->text);
-  } else if (f->kind == CT_CHECK_RACE_SHARED || f->kind == CT_CHECK_RACE_GLOBAL) {
+  } else if (ct_found_is_race(f)) {
     put_race(&o);
   } else {
     int how = how_of(job->program, f);

@@ -131,6 +131,9 @@ static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes
 /* Is the older access over before this one, or do the two never race? */
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, CtLanePair lanes, bool old_writes) {
   const CtCheckEvent *e = &t->event;
+  if (t->a->buf->space == CT_TENSOR) {
+    return ct_clock_tensor_is_before(ct_check_worker(t->a->w->worker), old, e->warp);
+  }
   bool are_reads =
       old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes && !t->a->writes;
   return are_reads || ct_check_both_atomic(old, e) ||
@@ -220,6 +223,11 @@ static bool look_at(Touch *t, uint32_t word, bool old_writes, int lane, int64_t 
   }
   if (old->is_copied) {
     ct_async_note_copied(t->k, t->a, lane, off, old, old_lane);
+    return true;
+  }
+  if (t->a->buf->space == CT_TENSOR) {
+    (void)forget_unset(t->k, off, t->a);
+    ct_tensor_note_race(t->k, t->a, &t->event, lane, old, old_lane, old_writes, off);
     return true;
   }
   if ((!old_writes || old->atomic != 0) && forget_unset(t->k, off, t->a)) {

@@ -393,6 +393,10 @@ void ct_order_sync(CtOrders *o, const CtSyncNote *note) {
     case CT_SYNC_INIT:
     case CT_SYNC_ISSUE:
     case CT_SYNC_PROXY:
+    case CT_SYNC_TMEM_ALLOC:
+    case CT_SYNC_TMEM_DEALLOC:
+    case CT_SYNC_BEFORE:
+    case CT_SYNC_AFTER:
     case CT_SYNC_PROXY_GLOBAL: break;
     case CT_SYNC_COMMIT:
     case CT_SYNC_WAIT:

@@ -397,6 +397,10 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
     case CT_SYNC_GRID_ARRIVE:
     case CT_SYNC_GRID_PASS:
     case CT_SYNC_PROXY:
+    case CT_SYNC_TMEM_ALLOC:
+    case CT_SYNC_TMEM_DEALLOC:
+    case CT_SYNC_BEFORE:
+    case CT_SYNC_AFTER:
     case CT_SYNC_PROXY_GLOBAL: break;
     case CT_SYNC_ARRIVE:
     case CT_SYNC_COMPLETE:

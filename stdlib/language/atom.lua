@@ -79,6 +79,7 @@ local filters = {
   kind = function(a, kind) return a.kind == kind end,
   family = function(a, family) return a.family == family end,
   sm = function(a, sm)
+    if a.family:find "^tcgen05" then return sm >= 100 and sm < 120 end
     return a.sm <= sm and (not a.arch:find("a$") or a.sm // 10 == sm // 10)
   end,
   dtype = has_type,

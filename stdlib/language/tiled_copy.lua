@@ -62,6 +62,9 @@ local function make(atom, layout_tv, tiler, op)
   return copy
 end
 
+-- For modules that have the thread-value layout.
+M.of_tv = make
+
 -- tiled_copy(atom, thr_layout[, val_layout])
 function M.tiled_copy(atom, thr_layout, val_layout)
   if thr_layout == nil then

@@ -32,7 +32,8 @@
 ---@field bytes? integer the bytes of all data of a copy
 ---@field dtype? any the type of a copy's elements, if it was given
 ---@field registers? table the registers of a thread for an MMA's a, b, c, d; those for f64 have 64 bits
----@field spaces? table "registers" or "shared" for an MMA's a, b, c, d
+---@field spaces? table "registers", "shared" or "tensor" (memory) for an MMA's a, b, c, d
+---@field descriptor? integer of a product by tcgen05: its instruction descriptor, both operands K-major
 ---@field layout_a? Layout the layout of A in an MMA
 ---@field layout_b? Layout the layout of B in an MMA
 ---@field layout_c? Layout the layout of C in an MMA
@@ -78,7 +79,7 @@ function atom(name, dtype) end
 --- compute capability that has the atom) and `dtype` (the type of one of its operands).
 ---
 ---     > atoms{family = "ldmatrix"}[1], #atoms{kind = "copy"}
----     SM75_U32x1_LDSM_N       28
+---     SM75_U32x1_LDSM_N       86
 ---     > atoms{sm = 80, dtype = tf32}[1]
 ---     SM80_16x8x4_F32TF32TF32F32_TN
 --- CuTe: none. MoYe: none.

@@ -163,7 +163,11 @@ typedef enum CtSyncKind {
   CT_SYNC_PROXY,        /* the warp's agents now see all that the warp has seen in shared memory */
   CT_SYNC_PROXY_GLOBAL, /* the same of global memory */
   CT_SYNC_COMMIT,       /* a group of work of the warp's agent ends here */
-  CT_SYNC_WAIT          /* all groups of the agent are complete, except the last n */
+  CT_SYNC_WAIT,         /* all groups of the agent are complete, except the last n */
+  CT_SYNC_TMEM_ALLOC,   /* of a buffer of tensor memory, by the block's first warp; */
+  CT_SYNC_TMEM_DEALLOC, /* it is given back */
+  CT_SYNC_BEFORE,       /* what the warp did with tensor memory is part of what it hands on; */
+  CT_SYNC_AFTER         /* what it does with it comes after what was handed on to it */
 } CtSyncKind;
 
 /* --- instructions in parts

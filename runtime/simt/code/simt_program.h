@@ -95,6 +95,7 @@ typedef struct CtMma {
   /* place of (lane, value) in the matrices of all groups */
   const uint16_t *place[CT_ATOM_OPERANDS];
   int64_t rest[3];                  /* M, N, K */
+  int rows;                         /* TCGEN05_MMA: of an atom */
   bool is_a_shared, is_mn_major[2]; /* for WGMMA, see ct_low_mma */
 } CtMma;
 /* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 for narrower elements. In each atom
@@ -131,6 +132,8 @@ typedef struct CtTileOp {
   const CtMma *mma;
   /* WARP_COPY; its operands have the elements of an atom in mode 0, atoms in mode 1 */
   const CtMove *move;
+  /* TCGEN05_COPY: of (lane, value of an atom), the element of tensor memory, from that of (0, 0) on */
+  const int32_t *place;
 } CtTileOp;
 
 /* An instruction of the tensor memory accelerator: a CtTma and its CtTmaMap, except the operands
@@ -237,6 +240,7 @@ struct CtSimtProgram {
   const char **chunks;
   uint32_t n_chunks;
   uint32_t warp_bytes, shared_bytes, scratch_bytes;
+  uint32_t block_bytes;                    /* the block's shared memory, then its tensor memory */
   uint32_t saved_at;                       /* rows of saved masks */
   uint32_t mem_at;                         /* CtMem by buffer */
   uint32_t tid_at[3];                      /* lanes; 0: not used */
@@ -261,7 +265,7 @@ struct CtSimtProgram {
   bool has_bands; /* see simt_order.c */
   bool meets;     /* what a block does may depend on what others have done: simt_meets.c */
   bool has_named; /* named barriers */
-  bool has_wgmma;
+  bool has_wgmma, has_tcgen05;
 };
 
 /* Elements of a global buffer's memory; 0 of a chosen one. */

@@ -224,7 +224,7 @@ CtLowOp ct_low_arith, ct_low_compare, ct_low_abs, ct_low_fma, ct_low_select, ct_
 CtLowOp ct_low_load, ct_low_store, ct_low_get, ct_low_set; /* simt_lower_memory.c */
 CtLowOp ct_low_tensor_at;
 CtLowOp ct_low_break;                                          /* simt_lower_control.c */
-CtLowOp ct_low_tma, ct_low_tma_order;                          /* simt_lower_tma.c */
+CtLowOp ct_low_tma, ct_low_tma_order, ct_low_tcgen05;          /* simt_lower_tma.c */
 CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_named; /* simt_lower_warp.c */
 CtLowOp ct_low_masked, ct_low_sync_lanes, ct_low_counted, ct_low_fence;
 CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within, ct_low_wraps;
@@ -239,6 +239,7 @@ CtSpin ct_low_spin(const CtLow *l, CtVal loop);
    needs. */
 const CtMma *ct_low_make_mma(CtLow *l, const CtTile *t, int64_t *scratch);
 /* simt_lower_move.c: what a copy atom moves, allocated with the program. */
+const int32_t *ct_low_tmem_places(CtLow *l, const CtAtom *atom, CtDtype dtype);
 const CtMove *ct_low_make_move(CtLow *l, const CtAtom *atom, CtDtype dtype);
 
 /* simt_lower_control.c: structure. */

@@ -116,10 +116,11 @@ static void find_scale_places(Place *p, CtArena *arena, CtAtomOperand of) {
 /* A number of a matrix takes 4 bytes; an f64 takes 8. */
 static void set_kind(CtMma *m, const CtAtom *atom) {
   int bits = atom->types[CT_ATOM_A].bits;
+  int sm = strcmp(atom->family, "tcgen05") == 0 ? atom->sm : CPU_SM;
   if (ct_is_exact(atom)) {
     m->kind = CT_MMA_EXACT;
     m->vec = atom->vec;
-  } else if (ct_tc_model(atom, CPU_SM, &m->model)) {
+  } else if (ct_tc_model(atom, sm, &m->model)) {
     m->kind = CT_MMA_FLOAT;
   } else if (bits == 64) {
     m->kind = CT_MMA_F64;
@@ -167,7 +168,7 @@ static CtLoad load_of(const CtAtom *atom, CtAtomOperand of) {
   return CT_LOAD_WORDS_4; /* f32, tf32, s32, words of bits */
 }
 
-/* For wgmma: what one warp computes: 16 rows, whose places come from the group's first warp;
+/* For wgmma, and for tcgen05, whose operands need no places: what one warp computes: 16 rows, whose places come from the group's first warp;
    columns in `groups` blocks of 8, one after the other. */
 enum { WGMMA_ROWS = 16, WGMMA_COLS = 8 };
 
@@ -204,8 +205,12 @@ static void set_wgmma(Place *p, CtArena *arena, const CtWgmma *w, int64_t *scrat
   m->is_a_shared = w->is_a_shared;
   m->is_mn_major[CT_ATOM_A] = w->a.is_mn_major;
   m->is_mn_major[CT_ATOM_B] = w->b.is_mn_major;
-  find_wgmma_places(p, arena, CT_ATOM_C);
-  if (!w->is_a_shared) {
+  m->rows = p->atom->m;
+  bool is_tensor = p->atom->from_tensor[CT_ATOM_C];
+  if (!is_tensor) {
+    find_wgmma_places(p, arena, CT_ATOM_C);
+  }
+  if (!w->is_a_shared && !is_tensor) {
     find_wgmma_places(p, arena, CT_ATOM_A);
   }
   int64_t most = ct_max(m->size[CT_ATOM_A], m->size[CT_ATOM_B]);

@@ -76,3 +76,24 @@ const CtMove *ct_low_make_move(CtLow *l, const CtAtom *atom, CtDtype dtype) {
   }
   return move;
 }
+
+const int32_t *ct_low_tmem_places(CtLow *l, const CtAtom *atom, CtDtype dtype) {
+  CtLayout layout;
+  CtCx cx = {.arena = &l->tmp};
+  CtInt bits = {0};
+  CtErr err;
+  const char *text = atom->layouts[CT_ATOM_DST];
+  int width = ct_dtype_width(dtype);
+  if (ct_layout_parse(&l->tmp, text, strlen(text), &layout, &err) != CT_OK ||
+      ct_size(&cx, ct_mode(layout, 1), &bits, &err) != CT_OK) {
+    l->failed = true;
+    return NULL;
+  }
+  int64_t n = bits.v / width;
+  int32_t *place = ct_arena_alloc(&l->p->arena, (size_t)(n * CT_LANES) * sizeof *place);
+  l->failed = l->failed || place == NULL;
+  for (int64_t i = 0; place != NULL && i < n * CT_LANES; i++) {
+    place[i] = (int32_t)ct_atom_tmem_at(atom, layout, width, (int)(i / n), i % n);
+  }
+  return place;
+}

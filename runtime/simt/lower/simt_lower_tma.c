@@ -69,6 +69,16 @@ void ct_low_tma(CtLow *l, CtVal v) {
   }
 }
 
+void ct_low_tcgen05(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  int64_t kind = inst->op == CT_OP_TMEM_ALLOC       ? CT_SYNC_TMEM_ALLOC
+                 : inst->op == CT_OP_TMEM_DEALLOC   ? CT_SYNC_TMEM_DEALLOC
+                 : inst->op == CT_OP_TCGEN05_BEFORE ? CT_SYNC_BEFORE
+                                                    : CT_SYNC_AFTER;
+  l->p->has_tcgen05 = true;
+  CT_EMIT(l, CT_SIMT_TCGEN05, .c = ct_low_construct(l), .imm = kind | inst->imm.i << 8);
+}
+
 /* The engine moves boxes at once; only watchers need this instruction. */
 void ct_low_tma_order(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);

@@ -387,6 +387,17 @@ static void keep_global(CtLow *l, const CtBuf *b, CtSimtBuf *out) {
   }
 }
 
+enum { TMEM_COLUMN_BYTES = CT_TMEM_LANES * 4 };
+
+static int64_t shared_bytes(const CtIr *ir) {
+  return ct_ir_shared_bytes(ir) + (ir->smem_buf != 0 ? ir->smem : 0);
+}
+
+/* Where tensor memory begins in the memory of a block. */
+static int64_t tensor_at(const CtIr *ir) {
+  return ct_ceildiv(shared_bytes(ir), TMEM_COLUMN_BYTES) * TMEM_COLUMN_BYTES;
+}
+
 static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   const CtBuf *b = &l->ir->bufs[i];
   const char *name = ct_ir_shown_name(l->ir, i);
@@ -404,6 +415,10 @@ static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
     case CT_SHARED:
       out.n = b->n_elems.v;
       out.at = (uint32_t)ct_ir_shared_offset(l->ir, i);
+      break;
+    case CT_TENSOR: /* the engine has it after the block's shared memory */
+      out.n = b->n_elems.v;
+      out.at = (uint32_t)(tensor_at(l->ir) + ct_ir_tmem_columns(l->ir, i) * TMEM_COLUMN_BYTES);
       break;
     case CT_REGISTER:
       out.n = b->n_elems.v;
@@ -473,7 +488,7 @@ static CtStatus set_sizes(CtLow *l, CtErr *err) {
     return ct_fail(err, CT_EINVAL, "%s: block (%lld,%lld,%lld); expected 1 to %d threads",
                    l->ir->name, (long long)b[0], (long long)b[1], (long long)b[2], MAX_THREADS);
   }
-  int64_t shared = ct_ir_shared_bytes(l->ir) + (l->ir->smem_buf != 0 ? l->ir->smem : 0);
+  int64_t shared = shared_bytes(l->ir), columns = ct_ir_tmem_columns(l->ir, UINT32_MAX);
   if (shared > MAX_WARP_BYTES) {
     return ct_fail(err, CT_EINVAL, "%s: %lld bytes of shared memory; expected at most %d",
                    l->ir->name, (long long)shared, MAX_WARP_BYTES);
@@ -483,7 +498,9 @@ static CtStatus set_sizes(CtLow *l, CtErr *err) {
   l->p->n_cluster = (int)ct_ir_cluster_size(l->ir);
   l->p->n_threads = (int32_t)n;
   l->p->n_warps = (int32_t)ct_ceildiv(n, CT_LANES);
+  int64_t all = tensor_at(l->ir) + columns * TMEM_COLUMN_BYTES;
   l->p->shared_bytes = (uint32_t)shared;
+  l->p->block_bytes = (uint32_t)(columns == 0 ? shared : all);
   l->p->scratch_bytes = (uint32_t)l->scratch_bytes;
   return CT_OK;
 }

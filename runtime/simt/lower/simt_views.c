@@ -365,7 +365,8 @@ void ct_low_mma(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTile *tile = inst->u.tile;
   int64_t scratch = 0;
-  bool is_wgmma = inst->op == CT_OP_WGMMA;
+  bool is_tcgen05 = inst->op == CT_OP_TCGEN05_MMA;
+  bool is_tiles = inst->op == CT_OP_WGMMA || is_tcgen05;
   CtTileOp t = {.op = (CtOp)inst->op,
                 .dtype = l->ir->bufs[tile->dst.buf].dtype,
                 .reads_dst = ct_tile_reads_dst(l->ir, inst),
@@ -378,13 +379,14 @@ void ct_low_mma(CtLow *l, CtVal v) {
     t.sf[1] = make_fragment(l, tile->sfb);
   }
   t.mma = ct_low_make_mma(l, tile, &scratch);
-  l->p->has_wgmma = l->p->has_wgmma || is_wgmma;
+  l->p->has_tcgen05 = l->p->has_tcgen05 || is_tcgen05;
+  l->p->has_wgmma = l->p->has_wgmma || inst->op == CT_OP_WGMMA;
   l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
-  uint32_t accumulate = is_wgmma ? ct_low_lanes(l, inst->args[0]) : 0;
+  uint32_t accumulate = is_tiles ? ct_low_lanes(l, inst->args[0]) : 0;
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
     l->tiles[l->n_tiles] = t;
-    CT_EMIT(l, is_wgmma ? CT_SIMT_WGMMA : CT_SIMT_MMA, .a = accumulate, .c = ct_low_construct(l),
-            .imm = (int64_t)l->n_tiles++);
+    CtSimtOp row = is_tcgen05 ? CT_SIMT_TCGEN05_MMA : is_tiles ? CT_SIMT_WGMMA : CT_SIMT_MMA;
+    CT_EMIT(l, row, .a = accumulate, .c = ct_low_construct(l), .imm = (int64_t)l->n_tiles++);
   }
 }
 
@@ -415,7 +417,7 @@ void ct_low_tile(CtLow *l, CtVal v) {
   if (!check_operands(l, inst, t.dtype)) {
     return;
   }
-  bool by_mode = t.op == CT_OP_GEMM || t.op == CT_OP_WARP_COPY;
+  bool by_mode = t.op == CT_OP_GEMM || t.op == CT_OP_WARP_COPY || t.op == CT_OP_TCGEN05_COPY;
   t.reads_dst = ct_tile_reads_dst(l->ir, inst);
   t.elementwise = t.op == CT_OP_GEMM && ct_layout_rank(tile->dst.layout) == 1;
   t.dst = make_arg(l, &tile->dst, by_mode);
@@ -427,12 +429,18 @@ void ct_low_tile(CtLow *l, CtVal v) {
   }
   uint32_t x = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
+  if (t.op == CT_OP_TCGEN05_COPY) {
+    t.place = ct_low_tmem_places(l, tile->atom, t.dtype);
+  }
   if (t.op == CT_OP_WARP_COPY) {
     t.move = ct_low_make_move(l, tile->atom, t.dtype);
   }
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
-    CtSimtOp row = t.move != NULL ? CT_SIMT_WARP_COPY : choose(l, &t);
-    uint32_t construct = t.move != NULL ? ct_low_construct(l) : 0;
+    bool is_tmem = t.op == CT_OP_TCGEN05_COPY;
+    CtSimtOp row = is_tmem          ? CT_SIMT_TCGEN05_COPY
+                   : t.move != NULL ? CT_SIMT_WARP_COPY
+                                    : choose(l, &t);
+    uint32_t construct = is_tmem || t.move != NULL ? ct_low_construct(l) : 0;
     l->tiles[l->n_tiles] = t;
     bool has_guards = t.dst.n_guards + t.a.n_guards + t.b.n_guards > 0;
     emit_eachs(l, tile, has_guards);

@@ -218,6 +218,19 @@ static void set_wgmma(CtAccess *a, const CtIn *code) {
   }
 }
 
+/* The same of products by tcgen05, one thread's; and of copies. */
+static void set_tcgen05(CtAccess *a, const CtTileOp *t, const CtIn *code) {
+  if (t->op == CT_OP_TCGEN05_COPY) {
+    a->agent = a->buf->space == CT_TENSOR ? CT_AGENT_TMEM : CT_AGENT_NONE;
+    return;
+  }
+  a->mask &= 0 - a->mask;
+  a->agent = CT_AGENT_UMMA;
+  if (a->writes) {
+    a->reads = (*CT_CAT(uint32_t, a->w, code->a) & a->w->mask) != 0;
+  }
+}
+
 /* Sets what a tile operation says about the access of an operand. */
 static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   if (t->move != NULL) {
@@ -226,6 +239,9 @@ static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   }
   if (t->op == CT_OP_WGMMA) {
     set_wgmma(a, code);
+  }
+  if (t->op == CT_OP_TCGEN05_MMA || t->op == CT_OP_TCGEN05_COPY) {
+    set_tcgen05(a, t, code);
   }
   if (t->op == CT_OP_COPY && a->role != CT_ACCESS_B) {
     bool is_if = t->b.buf != 0;

@@ -13,6 +13,8 @@ typedef enum CtAgent {
   CT_AGENT_BAR, /* a copy that completes on an mbarrier */
   CT_AGENT_WGMMA,
   CT_AGENT_BULK, /* a copy from shared memory; threads wait for groups of them */
+  CT_AGENT_UMMA, /* products by tcgen05, which complete on an mbarrier */
+  CT_AGENT_TMEM, /* a copy of tensor memory, which is over; CT_SYNC_BEFORE makes it part of what is handed on */
   CT_AGENT_COUNT
 } CtAgent;
 
@@ -86,7 +88,8 @@ static inline int64_t ct_access_offset(const CtAccess *a, int64_t e, int lane) {
 /* Where element `off` is, in bytes: from the start of the block's shared memory, or from the
    start of a global tensor. So two buffers of the same memory agree. */
 static inline int64_t ct_access_byte(const CtAccess *a, int64_t off) {
-  return (a->buf->space == CT_SHARED ? a->buf->at : 0) + ct_dtype_byte(a->buf->dtype, off);
+  bool is_of_block = a->buf->space == CT_SHARED || a->buf->space == CT_TENSOR;
+  return (is_of_block ? a->buf->at : 0) + ct_dtype_byte(a->buf->dtype, off);
 }
 /* The same as an address. */
 static inline char *ct_access_ptr(const CtAccess *a, int64_t off) {

@@ -87,11 +87,14 @@ static const char *warp_op_name(const CtIn *in) {
   if (in->u.op == CT_SIMT_SYNC_LANES) {
     return "sync_warp";
   }
-  if (in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA) {
+  if (in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA || in->u.op == CT_SIMT_TCGEN05_MMA) {
     return "gemm";
   }
-  if (in->u.op == CT_SIMT_WARP_COPY) {
+  if (in->u.op == CT_SIMT_WARP_COPY || in->u.op == CT_SIMT_TCGEN05_COPY) {
     return "copy";
+  }
+  if (in->u.op == CT_SIMT_TCGEN05) {
+    return (in->imm & 0xff) == CT_SYNC_TMEM_ALLOC ? "tmem" : "tmem_dealloc";
   }
   if (in->u.op == CT_SIMT_ELECT || in->u.op == CT_SIMT_SETMAXNREG) {
     return in->u.op == CT_SIMT_ELECT ? "elect_one" : "setmaxnreg";
@@ -368,6 +371,34 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
       loc_of(job, f->in).line, lanes_wait(f->warp, job->program, &lanes), rest.s);
 }
 
+static CtStatus report_issue(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  bool is_gemm = code_of(worker->job, f->in)->u.op == CT_SIMT_TCGEN05_MMA;
+  const char *op = is_gemm ? "gemm" : ct_ops[CT_OP_TCGEN05_COMMIT].text;
+  return ct_fail(
+      err, CT_EINVAL,
+      "%s: one thread issues it, but %lld threads of the warp of thread %s of block %s come "
+      "here, and each would issue it again; put it in `if elect_one() then`, in one warp",
+      op, (long long)f->off, ct_part_thread(worker->job->program, f->warp, f->lane).s,
+      ct_part_block(worker).s);
+}
+
+/* Of 32 bits, which is what tensor memory has. */
+static CtStatus report_tmem_lanes(const CtWorker *worker, CtErr *err) {
+  const CtFail *f = &worker->fail;
+  const CtSimtBuf *buf = &worker->job->program->bufs[f->buf];
+  int64_t word = f->off * ct_dtype_width(buf->dtype) / 32;
+  int64_t first = f->warp->index % 4 * CT_LANES;
+  return ct_fail(
+      err, CT_EINVAL,
+      "copy: thread %s of block %s has lane %lld, column %lld of %s as its part, but warp %d of the "
+      "block reaches lanes %lld to %lld only, each thread the part of its own place in the warp; "
+      "take get_slice(threadIdx.x %% 128) of tmem_copy",
+      ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s,
+      (long long)(word % CT_TMEM_LANES), (long long)(word / CT_TMEM_LANES), buf->name,
+      (int)f->warp->index, (long long)first, (long long)(first + CT_LANES - 1));
+}
+
 static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
   const CtFail *f = &worker->fail;
   switch (f->kind) {
@@ -414,6 +445,8 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
           "block %s have ended; let all threads get here",
           warp_op_name(code_of(worker->job, f->in)),
           ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s);
+    case CT_FAIL_ISSUE: return report_issue(worker, err);
+    case CT_FAIL_TMEM_LANES: return report_tmem_lanes(worker, err);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NAMED_LANES:

@@ -43,11 +43,13 @@ typedef enum CtFailKind {
   CT_FAIL_TMA_START,     /* off: the element of the row where the box begins */
   /* off: how many a thread has; the warp asks for a change in the wrong direction */
   CT_FAIL_REGISTERS,
-  CT_FAIL_WAITS,    /* warps wait at barriers, and nobody is left to complete them */
-  CT_FAIL_GRID,     /* blocks wait at the grid's barrier, and nobody is left to come there */
-  CT_FAIL_DEADLOCK, /* loops wait for memory that nothing can change */
-  CT_FAIL_REPEATS,  /* a watcher has seen an access outside too often; off: how often */
-  CT_FAIL_STOPPED   /* another block failed, or an interrupt */
+  CT_FAIL_ISSUE,      /* off: how many threads issue what one has to */
+  CT_FAIL_TMEM_LANES, /* off: the element of tensor memory that another thread would get */
+  CT_FAIL_WAITS,      /* warps wait at barriers, and nobody is left to complete them */
+  CT_FAIL_GRID,       /* blocks wait at the grid's barrier, and nobody is left to come there */
+  CT_FAIL_DEADLOCK,   /* loops wait for memory that nothing can change */
+  CT_FAIL_REPEATS,    /* a watcher has seen an access outside too often; off: how often */
+  CT_FAIL_STOPPED     /* another block failed, or an interrupt */
 } CtFailKind;
 
 typedef struct CtFail {

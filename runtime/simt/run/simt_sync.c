@@ -188,6 +188,11 @@ static const CtIn *init(const CtIn *in, CtWarp *w, uint32_t buf) {
 static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   const int32_t *slot = CT_AT(int32_t, w, in->a), *b = CT_AT(int32_t, w, in->b);
   uint32_t count = w->worker->job->program->bufs[imm.u.buf].arrivals;
+  bool is_commit = imm.u.op == CT_OP_TCGEN05_COMMIT;
+  if (is_commit && (w->mask & (w->mask - 1)) != 0) {
+    return fail_at(w, in, ct_first_lane(w->mask), CT_FAIL_ISSUE, imm.u.buf,
+                   __builtin_popcount(w->mask));
+  }
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     CtMbar *bar = target(in, w, imm, lane);
@@ -207,7 +212,8 @@ static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
                                     .slot = slot[lane],
                                     .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0,
                                     .missing = ct_mbar_missing(bar),
-                                    .tx = bar->tx});
+                                    .tx = bar->tx,
+                                    .agent = is_commit ? CT_AGENT_UMMA : CT_AGENT_NONE});
     if (kind != CT_FAIL_NONE) {
       return fail_at(w, in, lane, kind, imm.u.buf, slot[lane]);
     }

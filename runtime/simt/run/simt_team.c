@@ -187,7 +187,7 @@ static void begin_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   CtSimtWatch *watch = k->job->watch;
   k->was_stuck = k->is_at_grid = false;
-  memset(k->shared, UNSET_BYTE, p->shared_bytes);
+  memset(k->shared, UNSET_BYTE, p->block_bytes);
   k->free_registers = 0;
   memset(k->tallies, 0, sizeof k->tallies);
   if (p->has_named) {
@@ -279,6 +279,7 @@ static CtMem mem_of(const CtWorker *k, CtWarp *w, const CtSimtBuf *b) {
       char *begin = b->is_chosen ? NULL : launch->slots[b->slot].ptr;
       return (CtMem){begin, ct_simt_n_elems(launch, b), bytes, 0};
     }
+    case CT_TENSOR:
     case CT_SHARED: return (CtMem){k->shared + b->at, b->n, bytes, 0};
     case CT_REGISTER: return (CtMem){CT_AT(char, w, b->at), b->n, bytes * CT_LANES, bytes};
     case CT_CONSTANT: return (CtMem){(char *)(uintptr_t)b->data, b->n, bytes, 0}; /* only read */

@@ -1,6 +1,6 @@
-/* simt_wgmma.c: the handler of WGMMA: each warp computes its 16 rows of the warpgroup's 64, from
-   shared memory and registers to registers, at once. Compiled once per instruction set, as all of
-   CT_SIMT_PARTS.
+/* simt_wgmma.c: the handlers of WGMMA and TCGEN05_MMA. Of the first, each warp computes its 16 rows of the warpgroup's
+   64, from shared memory and registers to registers, at once; of the other, one thread computes all rows. Compiled once per
+   instruction set, as all of CT_SIMT_PARTS.
 
    Columns of B and of the sums are in blocks of 8, as tensor_core.h takes them: B is a (block, k,
    column) matrix, and the sums are (block, row, column). Tiles are read in rows of 16 bytes: the
@@ -103,7 +103,9 @@ static void widen(const CtMma *m, CtAtomOperand of, const char *bits, int64_t by
 typedef struct Wgmma {
   const CtMma *m;
   Tile tile[2]; /* A, unless it is in registers, and B */
+  Tile sums_at; /* in tensor memory; else c */
   Fragment a, c;
+  bool is_tensor;
   int64_t first_row;
   char *bits, *numbers, *sums;
   CtTcRow *rows;
@@ -135,9 +137,22 @@ static void load_b(const Wgmma *g, int64_t r) {
   }
 }
 
+/* 16 rows of A in tensor memory, as bits: its elements lie apart. */
+static void read_a_tensor(const Tile *t, int64_t first, int64_t n_k, int64_t r, char *to) {
+  for (int64_t row = 0; row < ROWS; row++) {
+    for (int64_t k = 0; k < n_k; k++) {
+      int64_t at = t->base + t->v_off[first + row + t->rows * k] + t->r_off[r];
+      memcpy(to + (row * n_k + k) * t->bytes, t->ptr + at * t->bytes, (size_t)t->bytes);
+    }
+  }
+}
+
 static void load_a(const Wgmma *g, int64_t r) {
   const CtMma *m = g->m;
-  if (m->is_a_shared) {
+  if (g->is_tensor && !m->is_a_shared) {
+    read_a_tensor(&g->tile[A], g->first_row, m->k, r, g->bits);
+    widen(m, A, g->bits, g->tile[A].bytes, m->size[A], g->numbers);
+  } else if (m->is_a_shared) {
     read_a(&g->tile[A], m->is_mn_major[A], g->first_row, m->k, r, g->bits);
     widen(m, A, g->bits, g->tile[A].bytes, m->size[A], g->numbers);
   } else {
@@ -161,6 +176,33 @@ static void multiply(const Wgmma *g, char *sums) {
   }
 }
 
+/* The sums of atom r's 16 rows, in blocks of 8 columns, from tensor memory or to it. */
+static void move_sums(const Wgmma *g, int64_t r, bool is_load, char *sums) {
+  const Tile *t = &g->sums_at;
+  for (int64_t i = 0; i < g->m->size[C]; i++, sums += 4) {
+    int64_t row = g->first_row + i / COLS % ROWS, col = i / (COLS * ROWS) * COLS + i % COLS;
+    char *at =
+        (char *)(uintptr_t)t->ptr + 4 * (t->base + t->v_off[row + t->rows * col] + t->r_off[r]);
+    memcpy(is_load ? sums : at, is_load ? at : sums, 4);
+  }
+}
+
+static void load_sums(const Wgmma *g, int64_t r, char *sums) {
+  if (g->is_tensor) {
+    move_sums(g, r, true, sums);
+  } else {
+    gather(g->m, C, &g->c, r, sums);
+  }
+}
+
+static void store_sums(const Wgmma *g, const CtWarp *w, int64_t r, char *sums) {
+  if (g->is_tensor) {
+    move_sums(g, r, false, sums);
+  } else {
+    scatter(g->m, &g->c, r, w->mask, sums);
+  }
+}
+
 /* False: the warp must stop. */
 static bool multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
   const CtMma *m = g->m;
@@ -169,7 +211,7 @@ static bool multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
     memset(g->sums, 0, (size_t)(n_m * n_n * each));
   }
   for (int64_t i = 0; accumulates && i < n_m * n_n; i++) {
-    gather(m, C, &g->c, i, g->sums + i * each);
+    load_sums(g, i, g->sums + i * each);
   }
   for (int64_t k = 0; k < m->rest[2]; k++) {
     for (int64_t n = 0; n < n_n; n++) {
@@ -184,7 +226,7 @@ static bool multiply_all(const Wgmma *g, const CtWarp *w, bool accumulates) {
     }
   }
   for (int64_t i = 0; i < n_m * n_n; i++) {
-    scatter(m, &g->c, i, w->mask, g->sums + i * each);
+    store_sums(g, w, i, g->sums + i * each);
   }
   return true;
 }
@@ -213,4 +255,33 @@ static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
   return multiply_all(&g, w, accumulates) ? in + 1 : ct_simt_stop(w, in);
 }
 
-const CtHandler CT_SIMT_TABLE(wgmma)[CT_SIMT_OP_COUNT] = {[CT_SIMT_WGMMA] = WGMMA};
+/* One thread issues the product of the whole block; 16 rows are computed at a time. */
+static const CtIn *TCGEN05_MMA(const CtIn *in, CtWarp *w) {
+  const CtTileOp *t = &w->worker->job->program->tiles[in->imm];
+  const CtMma *m = t->mma;
+  Wgmma g = {.m = m, .is_tensor = true};
+  if ((w->mask & (w->mask - 1)) != 0) {
+    (void)ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_ISSUE);
+    w->worker->fail.off = __builtin_popcount(w->mask);
+    return NULL;
+  }
+  if (w->mask == 0 || m->rest[0] * m->rest[1] * m->rest[2] == 0) {
+    return in + 1;
+  }
+  if (!find_tile(in, w, &t->a, m->rows, &g.tile[A]) ||
+      !find_tile(in, w, &t->b, (int64_t)m->groups * COLS, &g.tile[B]) ||
+      !find_tile(in, w, &t->dst, m->rows, &g.sums_at)) {
+    return NULL;
+  }
+  set_scratch(&g, w->worker->scratch);
+  bool accumulates = (*CT_AT(uint32_t, w, in->a) & w->mask) != 0;
+  for (; g.first_row < m->rows; g.first_row += ROWS) {
+    if (!multiply_all(&g, w, accumulates)) {
+      return ct_simt_stop(w, in);
+    }
+  }
+  return in + 1;
+}
+
+const CtHandler CT_SIMT_TABLE(wgmma)[CT_SIMT_OP_COUNT] = {
+    [CT_SIMT_WGMMA] = WGMMA, [CT_SIMT_TCGEN05_MMA] = TCGEN05_MMA};

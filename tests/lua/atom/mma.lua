@@ -1,4 +1,4 @@
--- Every MMA atom but those of wgmma and of complex numbers: one warp computes D = A * B + C with the parts
+-- Every MMA atom but those of wgmma, of tcgen05 and of complex numbers: one warp computes D = A * B + C with the parts
 -- that a tiled MMA gives each thread, twice the tile in M, N and K. Integers must be exact, sums of floats
 -- within their type's bound of the exact ones. On a GPU what it has no instruction for is passed over. Atoms with
 -- scales are in scaled_mma.lua.
@@ -141,7 +141,8 @@ manual_seed(1)
 math.randomseed(1)
 for _, name in ipairs(atoms { kind = "mma" }) do
   local a = atom(name)
-  local is_plain = a.family ~= "wgmma" and a.family ~= "fma" and not a.sf_vec_size
+  local is_plain = a.family ~= "wgmma" and a.family ~= "tcgen05" and a.family ~= "fma"
+    and not a.sf_vec_size
   if is_plain and a.times == 1 then
     local ok, why = pcall(run, a)
     if ok then n_run = n_run + 1

@@ -58,10 +58,10 @@ local function check_mma(a)
     local letter, rows, cols = table.unpack(row)
     local l, n = a["layout_" .. letter], a.shape[rows] * a.shape[cols]
     check(size(l, 0) == a.threads, "%s: threads of %s", a.name, letter)
-    local is_shared = a.spaces[letter] == "shared"
+    local is_shared = a.spaces[letter] ~= "registers" and a.family ~= "tcgen05"
     check((is_shared and is_broadcast or is_onto_once)(l, n), "%s: %s %s", a.name, letter, l)
     local unit = math.max(32, math.min(a.bits[letter], 64))
-    check(a.registers[letter] == (is_shared and 1 or cdiv(size(l, 1) * a.bits[letter], unit)),
+    check(a.registers[letter] == (a.spaces[letter] ~= "registers" and 1 or cdiv(size(l, 1) * a.bits[letter], unit)),
       "%s: registers of %s", a.name, letter)
   end
   if a.sf_vec_size then check_scales(a) end
@@ -111,10 +111,11 @@ print(n_wrong, n_checked > 20000)  -- expect: 0	true
 
 -- How many of each family: what CuTe 4 has, and the five types of UniversalFMA that are listed.
 local counts = {}
-for _, family in ipairs { "fma", "dp", "mma.sync", "wgmma", "copy", "cp.async", "ldmatrix" } do
+for _, family in ipairs { "fma", "dp", "mma.sync", "wgmma", "tcgen05", "copy", "cp.async", "ldmatrix",
+                        "tcgen05.ld", "tcgen05.st" } do
   counts[#counts + 1] = family .. " " .. #atoms { family = family }
 end
-print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1056, copy 5, cp.async 8, ldmatrix 6
+print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1056, tcgen05 648, copy 5, cp.async 8, ldmatrix 6, tcgen05.ld 29, tcgen05.st 29
 -- A device of compute capability 8.0 has those of 7.5 and before; one of 10.0 has no wgmma.
 local on_80, on_100 = atoms { sm = 80, kind = "mma" }, atoms { sm = 100, family = "wgmma" }
 print(on_80[#on_80], #on_100)  -- expect: SM80_16x8x256_S32U1U1S32_TN_XORPOPC	0

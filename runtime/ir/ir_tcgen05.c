@@ -1,0 +1,178 @@
+/* ir_tcgen05.c: products by tcgen05 (SM100_MMA atoms), one operation TCGEN05_MMA for each gemm, and copies between
+   tensor memory and registers (SM100_TMEM_LOAD and _STORE atoms), TCGEN05_COPY.
+
+   Where a matrix of `rows` rows must be in tensor memory (PTX ISA, "Data path layout organization", D and F): element
+   (i, j) of 32 bits is in column j, and row i in lane i of 128, or in lane i % 16 + 32 * (i / 16) of 64. Narrower
+   elements of a row share words: j % (32 / bits) is the place in the word. */
+#include <string.h>
+
+#include "ir_build.h"
+
+static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
+enum { WORD_BITS = 32, HALF = 64, ROWS_OF_WARP = 16, LANES_OF_WARP = 32 };
+
+/* Elements that share a word. */
+static int64_t per_word(const CtTileCx *c, CtView v) {
+  int width = ct_dtype_width(c->ir->bufs[v.buf].dtype);
+  return width < WORD_BITS ? WORD_BITS / width : 1;
+}
+
+/* --- operands of a product ------------------------------------------------------------------------ */
+
+static int64_t place_of_row(int64_t rows, int64_t i, int64_t per) {
+  int64_t lane = rows == HALF ? i % ROWS_OF_WARP + i / ROWS_OF_WARP * LANES_OF_WARP : i;
+  return lane * per;
+}
+
+static int64_t place_of_column(int64_t j, int64_t per) {
+  return j / per * CT_TMEM_LANES * per + j % per;
+}
+
+/* Are the values of an atom, (rows, columns), in the lanes and columns where the instruction has them? */
+static bool is_matrix(const CtTileCx *c, CtLayout values, int64_t rows, int64_t columns,
+                      int64_t per) {
+  CtAlg g = al_trial(&c->g);
+  if (ct_layout_rank(values) != 2 || !ct_is_const(al_size(&g, ct_mode(values, 0)), rows) ||
+      !ct_is_const(al_size(&g, ct_mode(values, 1)), columns)) {
+    return false;
+  }
+  bool is = true;
+  for (int64_t i = 0; i < rows && is; i++) {
+    is = ct_layout_at(ct_mode(values, 0), i) == place_of_row(rows, i, per);
+  }
+  for (int64_t j = 0; j < columns && is; j++) {
+    is = ct_layout_at(ct_mode(values, 1), j) == place_of_column(j, per);
+  }
+  return is;
+}
+
+/* Do the view, and its atoms, begin at lane 0? */
+static bool begins_at_columns(const CtTileCx *c, CtView v, int64_t per) {
+  bool is = ct_ir_facts(c->ir, v.offset).div % (CT_TMEM_LANES * per) == 0;
+  for (int i = 1; i < ct_layout_rank(v.layout); i++) {
+    for (CtLeaves w = ct_layout_leaves(ct_mode(v.layout, i)); ct_next_leaf(&w);) {
+      is = is && (ct_is_const(w.shape->i, 1) || w.stride->i.v % (CT_TMEM_LANES * per) == 0);
+    }
+  }
+  return is;
+}
+
+static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
+  const CtAtom *atom = c->atom;
+  int64_t per = per_word(c, v);
+  if (c->ir->bufs[v.buf].space != CT_TENSOR) {
+    ct_tile_fail_view(c, v,
+                      "is in %s memory; %s has %s in tensor memory, as tmem(dtype, shape) makes it",
+                      ct_spaces[c->ir->bufs[v.buf].space], atom->name, of == A ? "A" : "C");
+  } else if (al_ok(&c->g) && (!ct_layout_is_static(v.layout) || ct_guard_n(&v) > 0)) {
+    ct_tile_fail_view(c, v, "has no static layout, or is guarded; neither can be in tensor memory");
+  } else if (al_ok(&c->g) &&
+             (!is_matrix(c, ct_mode(v.layout, 0), atom->m, of == A ? atom->k : atom->n, per) ||
+              !begins_at_columns(c, v, per))) {
+    ct_tile_fail_view(c, v,
+                      "does not have the lanes and columns that %s has for %s, %d rows from lane 0 "
+                      "on; make the tensor with tmem(dtype, {%d, columns}), and part it by "
+                      "partition_%s of a slice of the tiled MMA",
+                      atom->name, of == A ? "A" : "C", atom->m, atom->m, of == A ? "A" : "C");
+  }
+}
+
+static void check_operands(CtTileCx *c, const CtView v[3], CtWgmma *w) {
+  w->is_a_shared = c->atom->from_shared[A];
+  check_matrix(c, v[C], C);
+  if (w->is_a_shared) {
+    ct_wgmma_tile(c, v[A], A, &w->a);
+  } else {
+    check_matrix(c, v[A], A);
+  }
+  ct_wgmma_tile(c, v[B], B, &w->b);
+  for (int i = 0; i < 3; i++) {
+    ct_tile_check_inside(c, v[i]);
+  }
+  ct_mma_check_shapes(c, v);
+  ct_tile_check_writable(c, v[C]);
+}
+
+static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
+
+void ct_ir_tcgen05(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
+  CtTile tile = {.dst = v[C], .a = v[A], .b = v[B], .vec = 1, .atom = c->atom};
+  CtIr *ir = c->ir;
+  CtWgmma *w = al_alloc(&c->g, 1, sizeof *w);
+  if (w == NULL) {
+    return;
+  }
+  tile.order = opts->order.n == 0 ? by_columns : opts->order;
+  ct_tile_check_order(c, &tile.order);
+  check_operands(c, v, w);
+  if (!al_ok(&c->g)) {
+    return;
+  }
+  tile.wgmma = w;
+  tile.width[0] = (CtWidth){1, CT_WIDTH_ATOM, 1};
+  tile.width[1] = (CtWidth){1, CT_WIDTH_ATOM, 2};
+  CtVal accumulate = opts->accumulate != 0 ? opts->accumulate : ct_ir_const_int(ir, CT_bool, 1);
+  CtVal op = ct_tile_add(ir, CT_OP_TCGEN05_MMA, &tile);
+  ir->insts[op].args[0] = accumulate;
+  if (w->is_a_shared) {
+    ct_wgmma_align(ir, v[A].buf, w->a.swizzle);
+  }
+  ct_wgmma_align(ir, v[B].buf, w->b.swizzle);
+}
+
+/* --- copies --------------------------------------------------------------------------------------- */
+
+int64_t ct_atom_tmem_at(const CtAtom *atom, CtLayout layout, int width, int thread, int64_t i) {
+  CtTmemShape shape = ct_atom_tmem_shape(atom);
+  int64_t bit = ct_layout_at(layout, thread + (int64_t)atom->threads * width * i);
+  int64_t lane = bit / shape.bits, column = bit % shape.bits / WORD_BITS;
+  int64_t per = WORD_BITS / width;
+  return (column * CT_TMEM_LANES + lane) * per + bit % WORD_BITS / width;
+}
+
+/* Thread 0's values of one atom, as the instruction has them from the first on. */
+static bool is_part(CtTileCx *c, CtLayout values, int width) {
+  CtLayout layout;
+  CtErr err;
+  const char *text = c->atom->layouts[CT_ATOM_DST];
+  CtCx cx = ct_ir_cx(c->ir);
+  if (ct_layout_parse(cx.arena, text, strlen(text), &layout, &err) != CT_OK) {
+    c->ir->failed = true;
+    return true;
+  }
+  int64_t n = al_size(&c->g, values).v;
+  bool is = true;
+  for (int64_t i = 0; i < n && is; i++) {
+    is = ct_layout_at(values, i) == ct_atom_tmem_at(c->atom, layout, width, 0, i);
+  }
+  return is;
+}
+
+void ct_ir_tcgen05_copy(CtTileCx *c, CtDtype dtype, CtView src, CtView dst) {
+  bool is_load = c->ir->bufs[src.buf].space == CT_TENSOR;
+  CtView own = is_load ? dst : src, there = is_load ? src : dst;
+  CtTile tile = {.dst = dst, .a = src, .atom = c->atom, .vec = 1};
+  int width = ct_dtype_width(dtype);
+  if (width > WORD_BITS || dtype == CT_bool) {
+    ct_tile_fail(c, "%s moves words of 32 bits, and no elements of %s", c->atom->name,
+                 ct_dtypes[dtype].name);
+  } else if (!ct_wgmma_is_compact(c, own) || !ct_tile_is_packed(c->ir, own, per_word(c, own))) {
+    ct_tile_fail_view(c, own,
+                      "does not have the values of an atom next to each other and in order, as %s "
+                      "needs them; fragment_like of the thread's part makes such a fragment",
+                      c->atom->name);
+  } else if (al_ok(&c->g) && !is_part(c, ct_mode(there.layout, 0), width)) {
+    ct_tile_fail_view(c, there,
+                      "is not what %s reaches of tensor memory; part the tensor by partition_S or "
+                      "_D of a slice of tmem_copy(atom, tensor)",
+                      c->atom->name);
+  }
+  ct_tile_check_writable(c, dst);
+  ct_tile_check_inside(c, src);
+  ct_tile_check_inside(c, dst);
+  if (al_ok(&c->g)) {
+    ct_tile_use_words(c->ir, own.buf);
+    tile.width[0] = (CtWidth){1, CT_WIDTH_ATOM, 1};
+    ct_tile_add(c->ir, CT_OP_TCGEN05_COPY, &tile);
+  }
+}

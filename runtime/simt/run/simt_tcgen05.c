@@ -1,0 +1,117 @@
+/* simt_tcgen05.c: handlers of tensor memory: TCGEN05_COPY, and what only watchers need. Products are in
+   simt_wgmma.c. Tensor memory lies after the block's shared memory; see CtSpace. */
+#include <string.h>
+
+#include "simt_run.h"
+#include "simt_watch.h"
+
+/* The first warp of the block allocates and gives back, all its threads together. */
+const CtIn *ct_simt_do_TCGEN05(const CtIn *in, CtWarp *w) {
+  CtSyncKind kind = (CtSyncKind)(in->imm & 0xff);
+  bool is_order = kind == CT_SYNC_BEFORE || kind == CT_SYNC_AFTER;
+  if (!is_order && w->index == 0 && w->mask != w->live) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
+  }
+  if (w->mask != 0 && (is_order || w->index == 0)) {
+    ct_simt_note_sync(&(CtSyncNote){.kind = kind,
+                                    .in = in,
+                                    .w = w,
+                                    .lane = ct_first_lane(w->mask),
+                                    .rank = w->worker->rank,
+                                    .buf = (uint32_t)(in->imm >> 8)});
+  }
+  return in + 1;
+}
+
+/* --- copies --------------------------------------------------------------------------------------- */
+
+typedef struct Copy {
+  const CtIn *in;
+  CtWarp *w;
+  const CtTileArg *there, *own; /* tensor memory, and registers */
+  const CtTileOp *t;
+  bool is_load;
+  int64_t n; /* values of a thread in one atom */
+} Copy;
+
+static bool fail_lanes(const Copy *c, int lane, int64_t off) {
+  (void)ct_simt_fail_kind(c->w, c->in, lane, CT_FAIL_TMEM_LANES);
+  c->w->worker->fail.off = off;
+  c->w->worker->fail.buf = c->there->buf;
+  return false;
+}
+
+/* The instruction takes the address of the warp's first value; what it then reaches must be each thread's part. */
+static bool check_lane(const Copy *c, int lane, int64_t atom, int64_t first) {
+  const CtMem *mem = &c->w->mem[c->there->buf];
+  for (int64_t i = 0; i < c->n; i++) {
+    int64_t off = ct_simt_arg_offset(c->w, c->there, lane, i, atom);
+    if ((uint64_t)off >= (uint64_t)mem->n) {
+      ct_simt_fail_bounds(c->w, c->in, lane, c->there->buf, off, !c->is_load);
+      return false;
+    }
+    if (off != first + c->t->place[lane * c->n + i]) {
+      return fail_lanes(c, lane, off);
+    }
+  }
+  return true;
+}
+
+/* Lanes 32 w .. 32 w + 31 of tensor memory for warp w of each four; half of them where the atom has 16. */
+static bool is_of_warp(const Copy *c, int64_t first) {
+  int64_t lane = first * ct_dtype_width(c->t->dtype) / 32 % CT_TMEM_LANES;
+  return lane / CT_LANES == c->w->index % 4;
+}
+
+static char *at(const Copy *c, const CtTileArg *arg, int lane, int64_t i, int64_t atom) {
+  const CtMem *mem = &c->w->mem[arg->buf];
+  return mem->ptr + ct_simt_arg_offset(c->w, arg, lane, i, atom) * (int64_t)mem->elem_bytes +
+         (int64_t)lane * (int64_t)mem->lane_bytes;
+}
+
+static void move_lane(const Copy *c, int lane, int64_t atom) {
+  size_t bytes = ct_value_bytes(c->t->dtype);
+  for (int64_t i = 0; i < c->n; i++) {
+    char *there = at(c, c->there, lane, i, atom), *own = at(c, c->own, lane, i, atom);
+    memcpy(c->is_load ? own : there, c->is_load ? there : own, bytes);
+  }
+}
+
+static bool copy_atom(const Copy *c, int64_t atom) {
+  int64_t first = ct_simt_arg_offset(c->w, c->there, 0, 0, atom);
+  if (!is_of_warp(c, first)) {
+    return fail_lanes(c, 0, first);
+  }
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    if (!check_lane(c, lane, atom, first)) {
+      return false;
+    }
+  }
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    move_lane(c, lane, atom);
+  }
+  return true;
+}
+
+const CtIn *ct_simt_do_TCGEN05_COPY(const CtIn *in, CtWarp *w) {
+  const CtSimtProgram *p = w->worker->job->program;
+  const CtTileOp *t = &p->tiles[in->imm];
+  bool is_load = p->bufs[t->a.buf].space == CT_TENSOR;
+  Copy c = {.in = in,
+            .w = w,
+            .there = is_load ? &t->a : &t->dst,
+            .own = is_load ? &t->dst : &t->a,
+            .t = t,
+            .is_load = is_load,
+            .n = p->modes[t->dst.mode[0]].n};
+  if (w->mask != CT_ALL_LANES) {
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask),
+                             w->mask != w->live ? CT_FAIL_WARP_LANES : CT_FAIL_WARP_ENDED);
+  }
+  for (int64_t i = 0; i < p->modes[t->dst.mode[1]].n; i++) {
+    if (!copy_atom(&c, i)) {
+      return NULL;
+    }
+  }
+  return in + 1;
+}

@@ -1,0 +1,68 @@
+// as_cute.cpp: prints what as_cute.lua must print, by CuTe itself on the host. Not built by the Makefile:
+//   g++ -std=c++17 -w -I cutlass/include -I $CUDA/include -I $CUDA/include/cccl as_cute.cpp -o as_cute
+//   ./as_cute | grep -v ^ERROR | sed 's/\([(,:]\)_\([0-9]\)/\1\2/g' >as_cute.out
+#include <cute/tensor.hpp>
+#include <cute/arch/mma_sm100_desc.hpp>
+#include <cute/atom/copy_traits_sm100.hpp>
+#include <cute/atom/mma_traits_sm100.hpp>
+#include <cstdio>
+using namespace cute;
+using namespace cutlass;
+using UMMA::Major;
+
+// The instruction descriptor of each size.
+template <class A, class B, class C, int M, int N> void word(const char* name) {
+  bool exists = (M == 64 || N % 16 == 0) && (sizeof_bits_v<A> != 8 || !is_integral<A>::value || N % 16 == 0 || N == 8 || N == 24);
+  if (exists) {
+    printf("%s,%d,%d> %u\n", name, M, N, (unsigned)(uint32_t)UMMA::make_instr_desc<A, B, C, M, N, Major::K, Major::K>());
+  }
+}
+template <class A, class B, class C, int M, int... I> void sizes(const char* name, std::integer_sequence<int, I...>) {
+  (word<A, B, C, M, 8 + 8 * I>(name), ...);
+}
+template <class A, class B, class C> void words(const char* name) {
+  sizes<A, B, C, 64>(name, std::make_integer_sequence<int, 32>{});
+  sizes<A, B, C, 128>(name, std::make_integer_sequence<int, 32>{});
+}
+
+// The registers of a copy: (thread, bit) -> bit of tensor memory, lane after lane.
+template <class T> void copy(const char* name) {
+  printf("%s ", name);
+  print(coalesce(typename Copy_Traits<T>::DstLayout{}, Step<_1, _1>{}));
+  printf("\n");
+}
+#define COPY(x) copy<SM100::TMEM::LOAD::x>(#x);
+
+// The descriptor of a tile in shared memory: upper word, and lower word without the address.
+alignas(1024) static char mem[1 << 20];
+template <Major major, class T, int Rows, class L> void tile(const char* name, L atom) {
+  constexpr int k = 256 / sizeof_bits_v<T>;
+  auto t = make_tensor(make_smem_ptr((T*)mem), tile_to_shape(atom, make_shape(Int<Rows>{}, Int<4 * k>{})));
+  uint64_t d = UMMA::make_umma_desc<major>(local_tile(t, make_shape(Int<Rows>{}, Int<k>{}), make_coord(0, 0)));
+  printf("%s %d 0x%x 0x%x\n", name, Rows, (unsigned)(d >> 32), (unsigned)(d & 0xffff0000));
+}
+#define TILES(major, T, name)                                                              \
+  tile<Major::major, T, 128>(#major " " name " 0", UMMA::Layout_##major##_INTER_Atom<T>{}); \
+  tile<Major::major, T, 128>(#major " " name " 32", UMMA::Layout_##major##_SW32_Atom<T>{}); \
+  tile<Major::major, T, 128>(#major " " name " 64", UMMA::Layout_##major##_SW64_Atom<T>{}); \
+  tile<Major::major, T, 128>(#major " " name " 128", UMMA::Layout_##major##_SW128_Atom<T>{});
+
+int main() {
+  words<tfloat32_t, tfloat32_t, float>("SM100_MMA_TF32_SS<tf32,tf32,f32");
+  words<half_t, half_t, float>("SM100_MMA_F16BF16_SS<f16,f16,f32");
+  words<bfloat16_t, bfloat16_t, float>("SM100_MMA_F16BF16_SS<bf16,bf16,f32");
+  words<float_e4m3_t, float_e4m3_t, float>("SM100_MMA_F8F6F4_SS<f8e4m3,f8e4m3,f32");
+  words<float_e4m3_t, float_e5m2_t, float>("SM100_MMA_F8F6F4_SS<f8e4m3,f8e5m2,f32");
+  words<float_e5m2_t, float_e4m3_t, float>("SM100_MMA_F8F6F4_SS<f8e5m2,f8e4m3,f32");
+  words<float_e5m2_t, float_e5m2_t, float>("SM100_MMA_F8F6F4_SS<f8e5m2,f8e5m2,f32");
+  words<int8_t, int8_t, int32_t>("SM100_MMA_S8_SS<i8,i8,i32");
+  words<int8_t, uint8_t, int32_t>("SM100_MMA_S8_SS<i8,u8,i32");
+  words<uint8_t, int8_t, int32_t>("SM100_MMA_S8_SS<u8,i8,i32");
+  words<uint8_t, uint8_t, int32_t>("SM100_MMA_S8_SS<u8,u8,i32");
+#define SIZES(shape) COPY(shape##1x) COPY(shape##2x) COPY(shape##4x) COPY(shape##8x) COPY(shape##16x) COPY(shape##32x)
+  SIZES(SM100_TMEM_LOAD_32dp32b) COPY(SM100_TMEM_LOAD_32dp32b64x) COPY(SM100_TMEM_LOAD_32dp32b128x)
+  SIZES(SM100_TMEM_LOAD_16dp64b) COPY(SM100_TMEM_LOAD_16dp64b64x) COPY(SM100_TMEM_LOAD_16dp64b128x)
+  SIZES(SM100_TMEM_LOAD_16dp128b) COPY(SM100_TMEM_LOAD_16dp128b64x)
+  SIZES(SM100_TMEM_LOAD_16dp256b)
+  TILES(K, half_t, "f16") TILES(K, float_e4m3_t, "f8e4m3") TILES(K, tfloat32_t, "f32") TILES(MN, half_t, "f16")
+}

@@ -1,0 +1,36 @@
+-- What tensor memory and tcgen05 are emitted as: the example compiles for each target that has them, and other
+-- targets are refused by name before NVRTC sees a text.
+local tap = dofile "tests/support/tap.lua"
+local EXAMPLE <const> = "examples/blackwell_gemm.lua"
+
+local function emit(options, path)
+  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
+  local pipe <close> = assert(io.popen(command))
+  return pipe:read("a")
+end
+
+local text = emit("--sm=100a --compile", EXAMPLE .. " 128 256 64")
+for _, part in ipairs { "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
+    "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", "tcgen05.dealloc.cta_group::1",
+    "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;", "tcgen05.wait::ld.sync.aligned",
+    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64",
+    "tcgen05.ld.sync.aligned.32x32b.x32.b32", "tcgen05.fence::before_thread_sync",
+    "tcgen05.fence::after_thread_sync" } do
+  tap.ok(text:find(part, 1, true), part, text)
+end
+for _, sm in ipairs { "100f", "103a", "110a" } do
+  local emitted = emit("--compile --sm=" .. sm, EXAMPLE .. " 128 256 64")
+  tap.ok(emitted:find "\n}", "it compiles for " .. sm)
+end
+tap.ok(emit("--sm=90a", EXAMPLE):find("tmem: it needs sm_100a, sm_100f, sm_103a or sm_110a, but "
+  .. "the kernel is compiled for sm_90", 1, true), "sm_90a has no tensor memory")
+local path <const> = os.tmpname()
+local file <close> = assert(io.open(path, "w"))
+file:write [[
+kernel("small", function() tmem_dealloc(tmem(f32, {128, 32})) end){grid = 1, block = 32}()
+]]
+file:close()
+tap.ok(emit("--sm=120a", path):find("but the kernel is compiled for sm_120", 1, true),
+  "nor has sm_120a")
+os.remove(path)
+tap.done()
