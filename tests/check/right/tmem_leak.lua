@@ -1,0 +1,13 @@
+-- The block gives its tensor memory back, after a barrier.
+local k = kernel("tmem_leak", function(y)
+  local acc = tmem(f32, {128, 32})
+  sync_threads()
+  local st = tmem_copy("SM100_TMEM_STORE_32dp32b32x", acc):get_slice(threadIdx.x)
+  local mine = st:partition_D(acc)
+  local r = fragment_like(mine)
+  copy(st:partition_S(tile(y, {128, 32}, {0, 0})), r)
+  copy(st, r, mine)
+  sync_threads()
+  tmem_dealloc(acc)
+end)
+k{grid = 1, block = 128}(zeros(f32, row_major{128, 32}))
