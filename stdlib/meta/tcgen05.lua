@@ -68,9 +68,9 @@ function tmem_layout(dtype, shape) end
 function tmem_copy(atom, t) end
 
 --- Lets an mbarrier arrive when this thread's products are complete.
---- It means those that the thread has issued so far by tcgen05. It is one arrival. One thread calls it: the one that called gemm. A wait for the phase sees that
---- tensor memory holds the sums, and that shared memory has been read. It includes
---- tcgen05_before_thread_sync.
+--- It means those that the thread has issued so far by tcgen05. It is one arrival. One thread calls
+--- it: the one that called gemm. After a wait for the phase, tensor memory holds the sums, and shared
+--- memory has been read. It includes tcgen05_before_thread_sync.
 --- CuTe: umma_arrive. PTX: tcgen05.commit. MoYe: none.
 --- See: gemm, mbarrier, tcgen05_after_thread_sync.
 ---@param bar Mbarrier such as full[i]

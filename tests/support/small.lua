@@ -2,7 +2,8 @@
 -- each step of the CPU engine takes many times as long. Of examples and of score_backward they are sizes, of
 -- reads_and_changes it takes every eighth change, of other tests the number of cases.
 return {
-  ["examples/bfs.lua"] = "2000", ["examples/block_scaled.lua"] = "64 64 128",
+  ["examples/bfs.lua"] = "2000", ["examples/blackwell_gemm.lua"] = "256 256 384",
+  ["examples/block_scaled.lua"] = "64 64 128",
   ["examples/hopper_gemm.lua"] = "256 256 128",
   ["examples/hopper_steps.lua"] = "256 128", ["examples/mandelbrot.lua"] = "96",
   ["examples/moye_matmul.lua"] = "256 256 32",

@@ -61,7 +61,8 @@ local function check_mma(a)
     local is_shared = a.spaces[letter] ~= "registers" and a.family ~= "tcgen05"
     check((is_shared and is_broadcast or is_onto_once)(l, n), "%s: %s %s", a.name, letter, l)
     local unit = math.max(32, math.min(a.bits[letter], 64))
-    check(a.registers[letter] == (a.spaces[letter] ~= "registers" and 1 or cdiv(size(l, 1) * a.bits[letter], unit)),
+    local is_one = a.spaces[letter] ~= "registers"
+    check(a.registers[letter] == (is_one and 1 or cdiv(size(l, 1) * a.bits[letter], unit)),
       "%s: registers of %s", a.name, letter)
   end
   if a.sf_vec_size then check_scales(a) end
@@ -111,8 +112,8 @@ print(n_wrong, n_checked > 20000)  -- expect: 0	true
 
 -- How many of each family: what CuTe 4 has, and the five types of UniversalFMA that are listed.
 local counts = {}
-for _, family in ipairs { "fma", "dp", "mma.sync", "wgmma", "tcgen05", "copy", "cp.async", "ldmatrix",
-                        "tcgen05.ld", "tcgen05.st" } do
+for _, family in ipairs { "fma", "dp", "mma.sync", "wgmma", "tcgen05", "copy", "cp.async",
+                        "ldmatrix", "tcgen05.ld", "tcgen05.st" } do
   counts[#counts + 1] = family .. " " .. #atoms { family = family }
 end
 print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1056, tcgen05 648, copy 5, cp.async 8, ldmatrix 6, tcgen05.ld 29, tcgen05.st 29
