@@ -15,10 +15,10 @@
 local M = {}
 
 -- The topics in the order of help().
-local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "judge",
-  "tensor", "kernel", "inline", "work", "products", "operators", "threads", "barriers", "tma",
-  "tcgen05", "clusters", "math", "bits", "halves", "fast", "random", "atoms", "mesh", "sharded",
-  "launch", "repl", "rows", "selections", "optimizers" }
+local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "judge", "tensor",
+  "kernel", "inline", "work", "products", "operators", "threads", "barriers", "tma", "clusters",
+  "math", "bits", "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl",
+  "rows", "selections", "optimizers" }
 
 -- {====== Lines of an entry ======
 

@@ -664,3 +664,33 @@ function ThrCopy:retile_S(x) end
 ---@param x any
 ---@return any
 function ThrCopy:retile_D(x) end
+
+--- A tiled copy of 128 threads between tensor memory and registers.
+--- The atom is one of atoms{family = "tcgen05.ld"} or "tcgen05.st"; the number in its name before x
+--- says how many columns it takes at once. Warp w of four reaches 32 lanes, from 32 * w on. A copy
+--- is over when the call is: it ends with tcgen05.wait.
+---
+---     > k = kernel("k", function()
+---     >>   local acc = tmem(f32, {128, 64})
+---     >>   sync_threads()
+---     >>   local ld = tmem_copy("SM100_TMEM_LOAD_32dp32b16x", acc):get_slice(threadIdx.x)
+---     >>   print(ld:partition_S(acc).layout)
+---     >>   tmem_dealloc(acc)
+---     >> end)
+---     > k{grid = 1, block = 128}()
+---     ((16,1),1,4):((128,0),0,2048)
+--- CuTe: make_tmem_copy. PTX: tcgen05.ld, tcgen05.st, tcgen05.wait. MoYe: none.
+--- See: tmem, atom.
+---@param atom string|Atom
+---@param t Tensor in tensor memory, of 128 or 64 rows
+---@return TiledCopy
+function tmem_copy(atom, t) end
+
+--- Lets an mbarrier arrive when this thread's products are complete.
+--- It means those that the thread has issued so far by tcgen05. It is one arrival. One thread calls
+--- it: the one that called gemm. After a wait for the phase, tensor memory holds the sums, and shared
+--- memory has been read. It includes tcgen05_before_thread_sync.
+--- CuTe: umma_arrive. PTX: tcgen05.commit. MoYe: none.
+--- See: gemm, mbarrier, tcgen05_after_thread_sync.
+---@param bar Mbarrier such as full[i]
+function tcgen05_commit(bar) end

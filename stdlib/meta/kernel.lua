@@ -552,3 +552,48 @@ function axes(t, mode, options) end
 ---@param step? integer
 ---@return fun(): integer
 function unroll(start, stop, step) end
+
+--- A tensor in tensor memory, where tcgen05 keeps sums.
+--- A block has 128 lanes and 512 columns of 32 bits there. The shape is {128, columns} or {64,
+--- columns}, perhaps with more modes: rows are lanes, and elements narrower than 32 bits share
+--- words along a row. Another layout counts elements down the lanes, then the columns. The block's
+--- first warp allocates a power of two of columns, at least 32; put a barrier before the first use.
+--- Declare tensors at the kernel's top level, the largest first, and give each back by tmem_dealloc.
+--- It needs sm_100a, sm_100f, sm_103a or sm_110a.
+---
+---     > k = kernel("k", function()
+---     >>   local acc = tmem(f32, {128, 256})
+---     >>   print(acc)
+---     >>   sync_threads()
+---     >>   tmem_dealloc(acc)
+---     >> end)
+---     > k{grid = 1, block = 128}()
+---     tensor acc f32 (128,256):(1,128) in tensor memory
+--- CuTe: TMEM::Allocator1Sm, make_fragment_C. PTX: tcgen05.alloc. MoYe: none.
+--- See: tmem_dealloc, tmem_copy, tmem_layout.
+---@param dtype Dtype of 8, 16 or 32 bits
+---@param shape Shape|Layout
+---@return Tensor
+function tmem(dtype, shape) end
+
+--- Gives a tensor in tensor memory back, in the block's first warp.
+--- All threads may call it; the first warp must. Put a barrier before it, after the last use. A block
+--- that ends without it leaves its columns to nobody; cuttle check reports that.
+--- CuTe: TMEM::Allocator1Sm::free. PTX: tcgen05.dealloc. MoYe: none.
+--- See: tmem.
+---@param t Tensor made by tmem
+function tmem_dealloc(t) end
+
+--- The layout of a shape in tensor memory, as tmem has it.
+--- Elements are counted down the 128 lanes of a column, then the columns.
+---
+---     > tmem_layout(f32, {128, 256})
+---     (128,256):(1,128)
+---     > tmem_layout(bf16, {64, 32})
+---     ((16,4),(2,16)):((2,64),(1,256))
+--- CuTe: tmem_frg_1sm. MoYe: none.
+--- See: tmem.
+---@param dtype Dtype of 8, 16 or 32 bits
+---@param shape Shape {128, columns, ...} or {64, columns, ...}
+---@return Layout
+function tmem_layout(dtype, shape) end

@@ -85,3 +85,16 @@ function tma_store_wait(n, options) end
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
 ---@param space? string "shared" (the default) or "global"
 function fence_proxy_async(space) end
+
+--- Makes this thread's copies of tensor memory part of what it hands on.
+--- Call it after them, before the arrival or barrier that tells other threads.
+--- CuTe: tcgen05_before_thread_sync. PTX: tcgen05.fence::before_thread_sync. MoYe: none.
+--- See: tcgen05_after_thread_sync.
+function tcgen05_before_thread_sync() end
+
+--- Keeps later uses of tensor memory after the wait or barrier before it.
+--- Call it after a wait, before a product or copy that touches what other threads, or products,
+--- have used.
+--- CuTe: tcgen05_after_thread_sync. PTX: tcgen05.fence::after_thread_sync. MoYe: none.
+--- See: tcgen05_before_thread_sync, tcgen05_commit.
+function tcgen05_after_thread_sync() end
