@@ -55,7 +55,7 @@ end
 local function tensors_of(found, layouts)
   local used, list, number_of, of = {}, {}, {}, {}
   for _, site in pairs(found.sites) do used[site.buf] = true end
-  local order = { global = 1, constant = 2, shared = 3, register = 4 }
+  local order = { global = 1, constant = 2, shared = 3, tensor = 4, register = 5 }
   local indices = {}
   for index in pairs(used) do indices[#indices + 1] = index end
   table.sort(indices, function(a, b)
