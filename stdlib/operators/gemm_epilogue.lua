@@ -159,6 +159,15 @@ function Epilogue:finished(sums, part, places, ids)
   return compute(self, sums, part, places, ids, old, fragment(variant.work, shape(sums)))
 end
 
+--- The same where two columns of sums make one of C: half as many elements.
+function Epilogue:paired(sums, places, ids)
+  local new = fragment(self.variant.work, size(sums) // 2)
+  for i in unroll(0, size(sums), 2) do
+    new[i // 2] = finish_pair(self, sums, places, ids, i)
+  end
+  return cast(new, self.variant.c_dtype)
+end
+
 --- After all of a thread's elements of a tile.
 function Epilogue:finish()
   if self.reducer then self.reducer:finish() end

@@ -87,9 +87,10 @@ function M.trouble(config, p)
   local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
   if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
   local gathered = p.nested or {}
-  return not gathered.A and trouble_with(p.A, a, a_modes, ALONG[p.a_major])
+  return store.trouble(config, p)
+    or not gathered.A and trouble_with(p.A, a, a_modes, ALONG[p.a_major])
     or not gathered.B and trouble_with(p.B, b, b_modes, ALONG[p.b_major])
-    or trouble_with(p.C, "C", { a_modes[1], b_modes[1], "the batches" }, 1)
+    or trouble_with(p.pairs_C or p.C, "C", { a_modes[1], b_modes[1], "the batches" }, 1)
 end
 
 --- Is this the template for it? Of fewer rows or columns mma.sync is faster, which waits less for
@@ -156,7 +157,8 @@ function M.args(config, p)
     if gathered[name] then return p[name] end
     return M.without_stride_0(tma.with_strides(p[name], along))
   end
-  local args = { taken("A", ALONG[p.a_major]), taken("B", ALONG[p.b_major]), taken("C", 1) }
+  local args = { taken("A", ALONG[p.a_major]), taken("B", ALONG[p.b_major]),
+                 M.without_stride_0(tma.with_strides(p.pairs_C or p.C, 1)) }
   if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
   return args
 end
@@ -208,7 +210,7 @@ end
 -- The block's way through the tiles: (row, column) of those of a cluster. `order` is Hilbert's.
 local function walk(variant, plan, C, order)
   local tiles = { cdiv(cdiv(size(C, 1), variant.tile[2]), plan.high),
-                  cdiv(size(C, 0), variant.tile[1]) }
+                  cdiv(size(C, 0), store.width(variant)) }
   return { tiles = tiles, order = order or variant.order, group = variant.group or nil,
            cluster = variant.cluster }
 end

@@ -11,11 +11,10 @@ local LAG <const> = 2 -- tiles of K on their way to a thread's slots
 
 --- Why the kernel cannot take a problem's nested matrices, or cannot do without any; nil: it can.
 function M.trouble(config, p)
-  if p.glu then
-    return "with glu two columns of a tile make one of C, and TMA stores whole tiles"
-  elseif not config.gathers then
-    return p.nested and "it copies with TMA, which needs one stride per mode" or nil
-  elseif not p.nested then
+  local is_nested = p.nested and (p.nested.A or p.nested.B or not p.glu)
+  if not config.gathers then
+    return is_nested and "it copies with TMA, which needs one stride per mode" or nil
+  elseif not is_nested then
     return "it gathers what has modes with more than one stride, and no mode has"
   elseif p.nested.C then
     return "it stores C with TMA, which supports no mode with more than one stride"

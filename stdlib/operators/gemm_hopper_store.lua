@@ -11,6 +11,17 @@ local GROUP <const>, ROWS <const> = 128, 64
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128
 local FIRST_ID <const> = 3 -- of the groups' named barriers
 
+--- Columns of C of a tile, adjacent in memory: of glu two columns of sums make one.
+function M.width(variant) return variant.glu and variant.tile[1] // 2 or variant.tile[1] end
+
+--- Why TMA cannot store a tile's columns; nil: it can.
+function M.trouble(config, p)
+  local bits = M.width{ glu = p.glu, tile = config.tile or {LINE_BITS} } * p.c_dtype.bits
+  if bits < VECTOR_BITS then
+    return ("a tile has %d bytes of a row of C, and TMA stores 16 or more"):format(bits // 8)
+  end
+end
+
 --- Of a group's buffers.
 function M.bytes(config) return config.store[1] * config.store[2] * ROWS * LINE_BITS // 8 end
 
@@ -23,21 +34,23 @@ end
 
 --- What is known before the trace, of groups with that many rows; k and kind are the instruction's.
 function M.plan(variant, k, kind, rows)
-  local bM, dtype = variant.tile[1], variant.c_dtype
+  local bM, dtype = M.width(variant), variant.c_dtype
   local line = math.min(LINE_BITS, bM * dtype.bits)
+  while bM * dtype.bits % line ~= 0 do line = line // 2 end
   local panels, buffers = table.unpack(variant.store)
   local n_panels = bM * dtype.bits // line
   local columns = panels_of(n_panels, panels) * line // dtype.bits
-  local like = tiled_mma(("SM90_%dx%dx%d_%s"):format(ROWS, columns, k, kind))
+  local made_of = columns * variant.tile[1] // bM -- columns of sums
+  local like = tiled_mma(("SM90_%dx%dx%d_%s"):format(ROWS, made_of, k, kind))
   local layout = tile_to_shape(gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
-  local plan = { like = like, columns = columns, buffers = buffers, layout = layout,
-                 dtype = dtype, passes = bM // columns, high = rows // ROWS }
+  local plan = { like = like, columns = columns, made_of = made_of, buffers = buffers,
+                 layout = layout, dtype = dtype, passes = bM // columns, high = rows // ROWS }
   plan.n_passes = plan.high * plan.passes
   plan.fetches = variant.reads_c
   plan.bytes = ROWS * columns * dtype.bits // 8
   -- Stores of other buffers may still read, where each buffer's turn comes round.
   plan.under_way = plan.n_passes % buffers == 0 and buffers - 1 or 0
-  if dtype.bits == 16 then
+  if dtype.bits == 16 and not variant.glu then
     plan.tiled = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), like)
   end
   if variant.grouped then
@@ -192,9 +205,11 @@ end
 
 -- {====== A pass ======
 
--- The coordinates (n,m) in C, of a group those in all of it.
+-- The coordinates (n,m) in C, of a group those in all of it; of glu those of sums.
 local function places_of(self)
-  local places = select(identity_tensor(shape(select(self.C, 1, 0))), 1, 0)
+  local extent = shape(select(self.C, 1, 0))
+  if self.variant.glu then extent = {2 * size(self.C, 1), size(self.C, 0)} end
+  local places = select(identity_tensor(extent), 1, 0)
   return self.group and domain_offset(self.first, places) or places
 end
 
@@ -205,16 +220,25 @@ end
 
 -- What is stored of a pass's sums, at (row, column) in tiles of 64 x columns.
 local function elements(self, out, sums, row, column, buffer, ids)
-  local variant, extent = self.variant, {ROWS, self.plan.columns}
+  local variant, extent = self.variant, {ROWS, self.plan.made_of}
   if variant.plain then return cast(sums, variant.c_dtype) end
   local places = places_of(self)
+  if variant.glu then
+    return out:paired(sums, self.thr:partition_C(tile(places, extent, {row, column})), ids)
+  end
   local part = variant.reads_c and self.thr:partition_C(self.memory(_, _, buffer))
   return out:finished(sums, part, self.thr:partition_C(tile(places, extent, {row, column})), ids)
 end
 
 local function write(self, new, buffer)
   local to = self.memory(_, _, buffer)
-  if self.copier then
+  if self.variant.glu then
+    local places = self.thr:partition_C(identity_tensor{ROWS, self.plan.made_of})
+    for i in unroll(0, size(new)) do
+      local at = places[2 * i]
+      to[{at[1], at[2] // 2}] = new[i]
+    end
+  elseif self.copier then
     copy(self.plan.tiled, self.copier:retile_S(new), self.copier:partition_D(to))
   else
     copy(new, self.thr:partition_C(to))
@@ -245,8 +269,10 @@ end
 function Store:store(sums, row, column, tile_row, ending)
   local plan = self.plan
   local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
+  local columns = size(self.C, 1)
+  if self.variant.glu then columns = 2 * columns end
   local at_tile = { l = self.l, operands = ending.operands, scales = ending.scales, m = column,
-                    n = tile_row, extent = {size(self.C, 1), size(self.C, 0)},
+                    n = tile_row, extent = {columns, size(self.C, 0)},
                     thread = self.thread }
   local out = epilogue.begin(self.variant, ending.alpha, ending.beta, at_tile)
   local ids = out:ids(sums)

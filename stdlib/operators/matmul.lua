@@ -294,7 +294,7 @@ local function to_problem(A, B, C, options)
               beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
               operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
               glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
-  if p.glu then c = in_pairs(c, b.extent[1]) end
+  if p.glu then p.pairs_C, c = canonical(transposed(c), c.extent[3]), in_pairs(c, b.extent[1]) end
   p.bias = options.bias and to_bias(options.bias, c, groups)
   if p.swapped then
     a, b, c, groups = b, a, transposed(c), groups and grouping.swapped(groups)

@@ -204,7 +204,9 @@ function M.explain(p)
   end
   local out = tables.explanation(choice.config.name, M.key(p), row, p.place)
   out.split = choice.split
-  if p.nested then out.text = ("gather: %s; %s"):format(text_of_nested(p), out.text) end
+  if p.nested and not p.glu then
+    out.text = ("gather: %s; %s"):format(text_of_nested(p), out.text)
+  end
   return out
 end
 

@@ -121,6 +121,16 @@ if sm >= 80 then
   try_glu(f32, 70, 50, 32, "simt 64x64x16 turned")
   try_glu(f16, 37, 44, 64, "mma 64x64x64")
 end
+if sm == 90 then
+  try_glu(f16, 72, 24, 64, "hopper 16x64x64")
+  try_glu(bf16, 72, 104, 64, "hopper 64x64x64")
+  try_glu(f16, 136, 136, 64, "hopper 192x128x64, ping-pong")
+  local hopper, operator = require "cuttle.gemm_hopper", require "cuttle.matmul"
+  local W = zeros(f8e4m3, row_major{64, 128})
+  print(hopper.trouble({ tile = {16, 64, 128} }, operator.problem(W, W, -- expect: a tile has 8 bytes of a row of C, and TMA stores 16 or more
+    zeros(f8e4m3, row_major{64, 32}), { glu = true, epilogue = gated, outputs = {
+      peak = { zeros(f32, 64), "row_max" }, pre = zeros(f32, {64, 32}) } })))
+end
 print(matmul(ones(f16, {4, 8}), ones(f16, {6, 8}), { glu = true, -- expect: (4,3):(3,1)
   epilogue = function(g, u) return g + u end }).layout)
 
