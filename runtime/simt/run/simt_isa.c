@@ -17,8 +17,11 @@ typedef struct Isa {
 
 #define PART(part, isa) ct_simt_##part##_##isa,
 static const CtHandler *const base_parts[] = {CT_SIMT_PARTS(PART, base) NULL};
-#if HAS_X86_VARIANTS
+#if HAS_X86_VARIANTS &&                                                                            \
+    !defined(CT_SIMT_LACKS_avx2) /* the Makefile's ISAS say which a build lacks */
 static const CtHandler *const avx2_parts[] = {CT_SIMT_PARTS(PART, avx2) NULL};
+#endif
+#if HAS_X86_VARIANTS && !defined(CT_SIMT_LACKS_avx512)
 static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL};
 #endif
 #undef PART
@@ -26,8 +29,10 @@ static const CtHandler *const avx512_parts[] = {CT_SIMT_PARTS(PART, avx512) NULL
 /* From the weakest to the best. */
 static const Isa isas[] = {
     {"base", base_parts},
-#if HAS_X86_VARIANTS
+#if HAS_X86_VARIANTS && !defined(CT_SIMT_LACKS_avx2)
     {"avx2", avx2_parts},
+#endif
+#if HAS_X86_VARIANTS && !defined(CT_SIMT_LACKS_avx512)
     {"avx512", avx512_parts},
 #endif
 };
