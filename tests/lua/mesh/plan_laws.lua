@@ -7,7 +7,7 @@ local shardings = require "cuttle.sharding"
 local cost = require "cuttle.plan_cost"
 local permute = require "cuttle.permute"
 local pieces = require "cuttle.pieces"
-local n_cases = math.tointeger(tonumber(arg and arg[1])) or 1000
+local n_cases = math.tointeger(tonumber(arg and arg[1])) or 500
 local seed = math.tointeger(tonumber(arg and arg[2])) or 19
 math.randomseed(seed)
 
