@@ -41,6 +41,7 @@ local rows <const> = {
     "scripts/tap_status.sh $PROGRAM scripts/conformance.lua tests/conformance" },
   { "test asan gpu", find = "tests/device/*.lua", "$RUN_GPU {}" },
   -- Programs in C, which the Makefile builds.
+  { "asan", find = "tests/laws/laws.c", "$BUILD/{.} 100000" },
   { "test asan", find = "tests/c/test_*.c tests/laws/laws.c", "$BUILD/{.}" },
   { "test asan gpu", find = "tests/device/test_*.c", "$BUILD/{.}" },
   { "test asan", find = "examples/embed/*.c", "scripts/tap_status.sh $BUILD/{.}" },

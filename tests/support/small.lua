@@ -14,7 +14,9 @@ return {
   ["examples/wgmma_sm90.lua"] = "128 128 128",
   ["examples/wgmma_tma_sm90.lua"] = "256 128 128",
   ["tests/lua/attention/score_backward.lua"] = "3",
-  ["tests/lua/front/many_records.lua"] = "200", ["tests/lua/kernel/dot_random.lua"] = "8",
+  ["tests/lua/front/many_records.lua"] = "200",
+  ["tests/lua/front/random.lua"] = "80", ["tests/lua/front/random_c.lua"] = "60",
+  ["tests/lua/kernel/dot_random.lua"] = "8",
   ["tests/lua/kernel/loop_limits.lua"] = "9", ["tests/lua/matmul/law.lua"] = "40",
   ["tests/lua/kernel/reads_and_changes.lua"] = "8",
 }
