@@ -28,11 +28,12 @@ local function check_dtype(a, dtype)
     fail("atom", "%s multiplies %s by %s; only an atom that copies is given a type", a.name,
       a.dtypes.a, a.dtypes.b)
   end
+  local width = math.tointeger(8 * dtype.bytes)
   for _, side in ipairs { "src", "dst" } do
-    if size(a[side], 1) % dtype.bits ~= 0 then
+    if size(a[side], 1) % width ~= 0 then
       fail("atom", "%s moves %d bits per thread, which hold no whole number of %s (%d bits); "
         .. "give it a narrower type or use a wider atom", a.name, size(a[side], 1), dtype,
-        dtype.bits)
+        width)
     end
   end
 end

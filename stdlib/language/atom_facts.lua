@@ -47,7 +47,7 @@ end
 local function side_text(a, side)
   local bits = size(a[side], 1)
   local text = ("%s, %d bits of each thread"):format(a[side], bits)
-  if a.dtype then text = ("%s: %d x %s"):format(text, bits // a.dtype.bits, a.dtype) end
+  if a.dtype then text = ("%s: %d x %s"):format(text, bits // (8 * a.dtype.bytes), a.dtype) end
   local n = size(a[side])
   if n > a.bits then
     text = ("%s; %d of %d threads say where"):format(text, a.threads * a.bits // n, a.threads)

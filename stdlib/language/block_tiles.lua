@@ -73,7 +73,7 @@ end
 
 -- A tiled copy by n threads along mode `along`, each with vec elements, or nil.
 local function tiled_by(p, vec)
-  local atom = atom(("UniversalCopy<u%d>"):format(p.dtype.bits), p.dtype)
+  local atom = atom(("UniversalCopy<u%d>"):format(tiles.width(p.dtype)), p.dtype)
   local across, rest = shares(p.n, p.extents[p.along + 1], p.extents[2 - p.along], vec)
   if across == nil then return nil end
   local copier = p.along == 1
@@ -85,7 +85,7 @@ end
 
 -- The widest that divides the tile and both layouts, or nil.
 local tiled = static_fn(function(p)
-  local vec = WIDE_BITS // p.dtype.bits
+  local vec = WIDE_BITS // tiles.width(p.dtype)
   while vec >= 1 do
     local copier = tiled_by(p, vec)
     if copier then return copier end
@@ -165,7 +165,7 @@ function M.shared_like(x, stages, dtype)
   end
   dtype = dtype or x.dtype
   local shape = { size(x, 0), size(x, 1), stages }
-  return address_early(x, shared(dtype, layout_of(shape, contiguous(x), dtype.bits)))
+  return address_early(x, shared(dtype, layout_of(shape, contiguous(x), tiles.width(dtype))))
 end
 
 return M

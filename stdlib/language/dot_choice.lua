@@ -6,7 +6,7 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local WARP <const>, WARPGROUP <const> = 32, 128
-local CPU_RUNS <const> = 90 -- the CPU engine computes every atom
+local CPU_RUNS <const> = 120 -- the CPU engine computes every atom
 local fail = tiles.fail
 
 -- Products of elements of types a and b: the atoms, and from which compute capability on, the best
@@ -40,10 +40,19 @@ local atoms <const> = {
   row("f64", "f64", 80, "SM80_8x8x4_F64F64F64F64_TN"),
 }
 
+-- Of 6 bits with 6 or with 8, on sm_120 alone.
+for _, a in ipairs { "f8e4m3", "f8e5m2", "f6e2m3", "f6e3m2" } do
+  for _, b in ipairs { "f8e4m3", "f8e5m2", "f6e2m3", "f6e3m2" } do
+    if (a .. b):find "f6" then
+      atoms[#atoms + 1] = row(a, b, 120, ("SM120_16x8x32_TN<%s,%s,f32>"):format(a, b))
+    end
+  end
+end
+
 -- The type that plain FMAs add up in, by the type of the operands.
 local plain_sums <const> = {
   f64 = f64, f32 = f32, tf32 = f32, f16 = f32, bf16 = f32, f8e4m3 = f32,
-  f8e5m2 = f32, i8 = i32, u8 = i32, i16 = i32, u16 = i32, i32 = i32,
+  f8e5m2 = f32, f6e2m3 = f32, f6e3m2 = f32, i8 = i32, u8 = i32, i16 = i32, u16 = i32, i32 = i32,
 }
 
 --- May elements of these types be multiplied?
@@ -181,6 +190,9 @@ local function by_hand(p)
   if atom.threads ~= WARP then
     fail(p.op, "%s is not a warp's atom; use one of mma.sync, such as %s, or write {wgmma = true}",
       atom.name, atoms[1].name)
+  elseif atom.sf_vec_size then
+    fail(p.op, "%s multiplies by scales, which only gemm takes: gemm(mma, {A, SFA}, {B, SFB}, C)",
+      atom.name)
   elseif not takes(atom, p) then
     fail(p.op, "%s multiplies %s by %s, but A is of type %s and B of type %s", atom.name,
       atom.dtypes.a, atom.dtypes.b, p.a, p.b)
@@ -301,7 +313,7 @@ end
 
 -- The name of the copy atom, or nil for plain loads; and why. `space` is where the operand lies.
 local function reader_of(mma, name, l, swizzle, dtype, space)
-  local bits, family = dtype.bits, mma.atom.family
+  local bits, family = tiles.width(dtype), mma.atom.family
   local tv = name == "A" and mma:tv_layout_A() or mma:tv_layout_B()
   if mma.atom.spaces[name:lower()] == "shared" then
     return nil, "where it is, in shared memory: wgmma reads it there"

@@ -24,9 +24,10 @@ local function add_values(copy, op)
     tiles.fail(op, "%s does not say which elements it copies; write atom(\"%s\", f16), or what "
       .. "type they have", a.name, a.name)
   end
-  copy.val_src = recast(a.src, 1, a.dtype.bits)
-  copy.val_dst = recast(a.dst, 1, a.dtype.bits)
-  copy.val_ref = recast(a.ref, 1, a.dtype.bits)
+  local width = tiles.width(a.dtype)
+  copy.val_src = recast(a.src, 1, width)
+  copy.val_dst = recast(a.dst, 1, width)
+  copy.val_ref = recast(a.ref, 1, width)
 end
 
 -- The thread-value layout, divided by the threads and values of one atom.

@@ -197,4 +197,7 @@ function M.sizes(x)
   return out
 end
 
+--- Bits from one element in memory to the next: 8 of those of 6 bits.
+function M.width(dtype) return math.tointeger(8 * dtype.bytes) end
+
 return M

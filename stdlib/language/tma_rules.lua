@@ -16,7 +16,7 @@ function M.trouble(t, name, modes, along, counted)
   end
   for i, mode in ipairs(modes) do
     local counts = i ~= along and (i <= counted or extents[i] > 1)
-    if counts and strides[i] * t.dtype.bits % UNIT_BITS ~= 0 then
+    if counts and strides[i] * 8 * t.dtype.bytes % UNIT_BITS ~= 0 then
       return ("TMA needs strides that are multiples of 16 bytes, and %s's along %s is %d elements")
         :format(name, mode, strides[i])
     end
@@ -32,7 +32,7 @@ end
 function M.with_strides(t, along)
   local extents, strides = shape(t), { table.unpack(stride(t)) }
   if extents[1] ~= 1 and extents[2] ~= 1 then return t end
-  local unit = UNIT_BITS // t.dtype.bits
+  local unit = UNIT_BITS // math.tointeger(8 * t.dtype.bytes)
   for i = 1, 2 do
     local apart = cdiv(extents[3 - i], unit) * unit
     if extents[i] == 1 then strides[i] = i == along and 1 or apart end
