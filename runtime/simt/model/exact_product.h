@@ -6,9 +6,10 @@
    accumulator, which is then rounded once, to nearest even: block by block, k ascending, from c. Without scales
    there is one block. A sum of 0 is +0, and a NaN is 0x7FFFFFFF.
 
-   PTX promises products that are exact and sums of at least single precision, in any order, with any rounding. So
-   an element of the hardware's result is within (k + 1) 2^-23 (|c| + sum of |a b| times their scales) of the exact
-   one, if no sum overflows; the CPU engine's is within vec 2^-24 of the same. */
+   PTX says that elements are multiplied "with specified precision" and that sums have at least single precision, in
+   any order, with any rounding. So if products and scales are exact there, an element of the hardware's result is
+   within (k + 1) 2^-23 (|c| + sum of |a b| times their scales) of the exact one in f32, unless a sum overflows; the CPU
+   engine's is within vec 2^-24 of the same, or 2^-24 without scales. */
 #ifndef CT_EXACT_PRODUCT_H
 #define CT_EXACT_PRODUCT_H
 
