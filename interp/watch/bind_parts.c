@@ -102,7 +102,6 @@ static void push_sites(lua_State *L, const CtParts *parts, const CtSimtProgram *
 
 /* [index in the program] = {name =, space =, bytes =, layout =} of tensors that own their memory. */
 static void push_tensors(lua_State *L, const CtSimtProgram *p) {
-  static const char *const spaces[] = {"global", "shared", "register", "constant"};
   CtLineageTensor t;
   lua_newtable(L);
   for (uint32_t i = 1; ct_lineage_tensor(p, i, &t); i++) {
@@ -114,7 +113,7 @@ static void push_tensors(lua_State *L, const CtSimtProgram *p) {
     layout.is_swizzled = t.swizzle.bits != 0;
     lua_createtable(L, 0, 4);
     field_text(L, "name", t.name);
-    field_text(L, "space", spaces[t.space]);
+    field_text(L, "space", ct_spaces[t.space]);
     field_text(L, "dtype", ct_dtypes[t.dtype].name);
     field_integer(L, "bytes", (int64_t)ct_value_bytes(t.dtype));
     if (ct_composed_is_static(&layout)) { /* else it means something in the kernel's trace only */

@@ -29,7 +29,7 @@ static const Field work_fields[] = {FIELD(CtTimeEvent, global), FIELD(CtTimeEven
 
 static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) {
   static const char *const agents[CT_AGENT_COUNT] = {
-      [CT_AGENT_WGMMA] = "wgmma", [CT_AGENT_BULK] = "bulk"};
+      [CT_AGENT_WGMMA] = "wgmma", [CT_AGENT_BULK] = "bulk", [CT_AGENT_UMMA] = "tcgen05"};
   lua_createtable(L, 0, 10);
   FIELDS_SET(L, event_fields, e);
   field_text(L, "chunk", ct_timeline_chunk(t, e->loc.chunk));
@@ -42,9 +42,15 @@ static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) 
     case CT_TIME_SEE:
       field_integer(L, "barrier", (int64_t)e->barrier + 1);
       field_integer(L, "phase", e->phase);
+      if (agents[e->agent] != NULL) {
+        field_text(L, "agent", agents[e->agent]);
+      }
       break;
     case CT_TIME_MARK: break;
-    case CT_TIME_MMA: field_integer(L, "bits", e->bits); break;
+    case CT_TIME_MMA:
+      field_integer(L, "bits", e->bits);
+      field_text(L, "agent", agents[e->agent]);
+      break;
     case CT_TIME_STORE:
     case CT_TIME_COMMIT:
     case CT_TIME_WAIT:

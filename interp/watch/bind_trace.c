@@ -27,14 +27,13 @@ static const Field row_fields[] = {
     FIELD(CtLineageRow, block), FIELD(CtLineageRow, thread), FIELD_AS("times", CtLineageRow, n)};
 
 static void push_row(lua_State *L, const CtSimtProgram *p, const CtLineageRow *row) {
-  static const char *const spaces[] = {"global", "shared", "register", "constant"};
   CtLineagePlace at = ct_lineage_place(p, row);
   lua_createtable(L, 0, 10);
   FIELDS_SET(L, row_fields, row);
   field_text(L, "chunk", at.chunk);
   if (at.tensor != NULL) {
     field_text(L, "tensor", at.tensor);
-    field_text(L, "space", spaces[at.space]);
+    field_text(L, "space", ct_spaces[at.space]);
     field_integer(L, "offset", row->off);
     if (at.space == CT_SHARED && row->owner != row->block) {
       field_integer(L, "owner", row->owner);

@@ -172,7 +172,7 @@ void ct_ir_tcgen05_copy(CtTileCx *c, CtDtype dtype, CtView src, CtView dst) {
   ct_tile_check_inside(c, dst);
   if (al_ok(&c->g)) {
     ct_tile_use_words(c->ir, own.buf);
-    tile.width[0] = (CtWidth){1, CT_WIDTH_ATOM, 1};
+    tile.width[0] = (CtWidth){1, CT_WIDTH_WIDEST, 0}; /* words, whatever the atom */
     ct_tile_add(c->ir, CT_OP_TCGEN05_COPY, &tile);
   }
 }

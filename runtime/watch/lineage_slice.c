@@ -428,6 +428,22 @@ static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane)
   }
 }
 
+/* The same for tcgen05, whose tiles belong to the whole block. */
+static void want_block_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+  const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
+  int64_t row = e % dst->n_rows % mma->rows, col = e % dst->n_rows / mma->rows;
+  int64_t n_cols = (int64_t)mma->groups * mma->n;
+  for (int64_t k = 0; k < mma->rest[2]; k++) {
+    int64_t of_a = (m + k * mma->rest[0]) * a->n_rows, of_b = (n + k * mma->rest[1]) * b->n_rows;
+    for (int64_t i = 0; i < mma->k; i++) {
+      want_element_for(s, a, row + i * mma->rows + of_a, ct_first_lane(a->mask), lane);
+      want_element_for(s, b, col + i * n_cols + of_b, ct_first_lane(b->mask), lane);
+    }
+  }
+}
+
 /* Wants what a copy by a warp moved into an element; other lanes may have had it. */
 static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
@@ -460,6 +476,8 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_atoms(s, dst, e, lane);
   } else if (t->op == CT_OP_WGMMA) {
     want_group_atoms(s, dst, e, lane);
+  } else if (t->op == CT_OP_TCGEN05_MMA) {
+    want_block_atoms(s, dst, e, lane);
   } else if (t->op == CT_OP_WARP_COPY) {
     want_moved(s, dst, e, lane);
   } else if (a != NULL) {

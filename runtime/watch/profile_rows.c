@@ -58,6 +58,13 @@ static void set_wgmma_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
   row->wgmma_k = (uint16_t)m->k;
 }
 
+/* One thread issues the product of a whole block; atoms are counted as if all lanes took part. */
+static void set_tcgen05_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
+  row->work = CT_WORK_MMA;
+  row->macs = (uint32_t)(m->rows * m->groups * m->n * m->k);
+  *each = (uint64_t)(m->rest[0] * m->rest[1] * m->rest[2]) * CT_LANES;
+}
+
 static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn *row,
                           uint64_t *each) {
   bool is_float = ct_is_float(t->dtype);
@@ -71,6 +78,8 @@ static void set_tile_work(const CtSimtProgram *p, const CtTileOp *t, CtProfileIn
     set_mma_work(t->mma, row, each);
   } else if (t->op == CT_OP_WGMMA) {
     set_wgmma_work(t->mma, row, each);
+  } else if (t->op == CT_OP_TCGEN05_MMA) {
+    set_tcgen05_work(t->mma, row, each);
   }
   row->mac_bits = row->macs > 0 ? (uint8_t)ct_dtypes[p->bufs[t->a.buf].dtype].bits : 0;
 }
@@ -127,7 +136,8 @@ static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
 /* Fills in what a tile operation says about the accesses of an operand. */
 static void set_tile_site(const CtSimtProgram *p, const CtTileOp *t, CtProfileSite *s) {
   s->is_matrix = t->op == CT_OP_WARP_COPY;
-  if ((t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY) && s->role != CT_ACCESS_B) {
+  bool is_copy = t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY || t->op == CT_OP_TCGEN05_COPY;
+  if (is_copy && s->role != CT_ACCESS_B) {
     s->width = t->width[0];
     s->mma = (uint8_t)mma_of(p, s->writes ? t->a.buf : t->dst.buf);
     s->is_async = t->async;
@@ -143,12 +153,13 @@ static void set_box_site(const CtSimtTma *t, CtProfileSite *s) {
 }
 
 /* Lists the operands as ct_simt_operands gives them, including those in registers. It leaves out
-   what wgmma reads from shared memory, because no thread requests that. */
+   what wgmma and tcgen05 reach in shared and tensor memory, because no thread requests that. */
 static int list_operands(const CtSimtProgram *p, const CtIn *code,
                          CtProfileSite out[CT_MAX_OPERANDS]) {
   static const CtWidth one = {1, CT_WIDTH_SCALAR, 0};
   CtOperand operands[CT_MAX_OPERANDS];
-  int n = code->u.op == CT_SIMT_WGMMA ? 0 : ct_simt_operands(p, code, operands);
+  bool is_requested = code->u.op != CT_SIMT_WGMMA && code->u.op != CT_SIMT_TCGEN05_MMA;
+  int n = is_requested ? ct_simt_operands(p, code, operands) : 0;
   for (int i = 0; i < n; i++) {
     out[i] = (CtProfileSite){.buf = operands[i].buf,
                              .role = operands[i].role,

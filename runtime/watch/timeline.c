@@ -290,7 +290,9 @@ static int64_t box_bytes(const CtSimtTma *tma) { return ct_simt_tma_bytes(tma); 
 static void add_mma(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTileOp *op) {
   const CtMma *m = op->mma;
   CtTimeEvent e = {.kind = CT_TIME_MMA};
-  e.n = m->rest[0] * m->rest[1] * m->rest[2] * m->m * m->n * m->k * m->groups;
+  int64_t rows = op->op == CT_OP_TCGEN05_MMA ? m->rows : m->m;
+  e.n = m->rest[0] * m->rest[1] * m->rest[2] * rows * m->n * m->k * m->groups;
+  e.agent = op->op == CT_OP_TCGEN05_MMA ? CT_AGENT_UMMA : CT_AGENT_WGMMA;
   e.bits = (uint32_t)ct_dtypes[op->b.dtype].bits;
   add(t, in, w, &e);
 }
@@ -329,6 +331,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
     return w->mask;
   }
   switch (code->u.op) {
+    case CT_SIMT_TCGEN05_MMA:
     case CT_SIMT_WGMMA: add_mma(t, in, w, &p->tiles[code->imm]); break;
     case CT_SIMT_TMA:
       if (p->tmas[code->imm].is_store) {
@@ -372,7 +375,8 @@ static void sync_named(CtTimeline *t, const CtSyncNote *note) {
 static void sync_mbar(CtTimeline *t, const CtSyncNote *note) {
   const CtSimtProgram *p = note->w->worker->job->program;
   uint32_t at = mbar_at(t, note->rank, note->buf, note->slot);
-  CtTimeEvent e = {.kind = CT_TIME_ARRIVE, .barrier = at, .phase = t->phases[at]};
+  CtTimeEvent e = {
+      .kind = CT_TIME_ARRIVE, .barrier = at, .phase = t->phases[at], .agent = (uint8_t)note->agent};
   if (note->kind == CT_SYNC_PASS) {
     e.kind = CT_TIME_PASS;
     e.phase--;

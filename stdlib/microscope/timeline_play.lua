@@ -26,7 +26,7 @@ local TENSOR_CORES <const> = 4
 
 local function new_warp(rank, index)
   return { rank = rank, index = index, events = {}, at = 1, clock = 0, bars = {}, groups = {},
-    marks = {}, sites = {}, since = 0, pending = { wgmma = 0, bulk = 0 } }
+    marks = {}, sites = {}, since = 0, pending = { wgmma = 0, bulk = 0, tcgen05 = 0 } }
 end
 
 local function warps_of(events)
@@ -146,7 +146,8 @@ end
 function play:arrive(w, e)
   work(w, self.model.instruction, e)
   local is_flag = self.barriers[e.barrier].kind == "flag"
-  self:complete(e, w.clock + (is_flag and self.model.flag or self.model.barrier))
+  local from = e.agent == "tcgen05" and math.max(w.clock, w.pending.tcgen05) or w.clock
+  self:complete(e, from + (is_flag and self.model.flag or self.model.barrier))
 end
 
 -- The warp stays at the event until the phase is complete.
@@ -190,15 +191,16 @@ function play:store(w, e)
 end
 
 function play:mma(w, e)
-  local core = w.rank * TENSOR_CORES + w.index % TENSOR_CORES
+  local is_block = e.agent == "tcgen05" -- all tensor cores of the block's SM work on it
+  local core = w.rank * TENSOR_CORES + (is_block and 0 or w.index % TENSOR_CORES)
   work(w, self.model.instruction, e)
   local from = math.max(w.clock + self.model.mma, self.cores[core] or 0)
-  local to = from + e.n * e.bits / (self.model.macs * 16)
-  self.cores[core] = to
-  self.products[#self.products + 1] = { from = from, to = to, what = "wgmma", first = e.line,
-    last = e.line, rank = w.rank, core = w.index % TENSOR_CORES, warp = w.index,
+  local to = from + e.n * e.bits / (self.model.macs * 16 * (is_block and TENSOR_CORES or 1))
+  for i = core, core + (is_block and TENSOR_CORES - 1 or 0) do self.cores[i] = to end
+  self.products[#self.products + 1] = { from = from, to = to, what = e.agent, first = e.line,
+    last = e.line, rank = w.rank, core = core % TENSOR_CORES, warp = w.index,
     chunk = e.chunk }
-  w.pending.wgmma = math.max(w.pending.wgmma, to)
+  w.pending[e.agent] = math.max(w.pending[e.agent], to)
 end
 
 function play:commit(w, e)

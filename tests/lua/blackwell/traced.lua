@@ -1,0 +1,44 @@
+-- trace follows an element of C through tensor memory to the row and the column that tcgen05 reads for it; a captured
+-- launch runs again.
+-- needs sm_100a
+local function product(name)
+  local mma = tiled_mma(name)
+  local k = kernel("traced", function(A, B, C)
+    local sA = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), { 128, 32 }))
+    local sB = shared(f16, tile_to_shape(gmma_layout(f16, "MN", 32), { 32, 32 }))
+    local acc, thr = tmem(f32, { 128, 32 }), mma:get_slice(0)
+    local done = mbarrier(1, 1)
+    copy(parallelize(A, { 128, 1 }, threadIdx.x), parallelize(sA, { 128, 1 }, threadIdx.x))
+    copy(parallelize(B, { 32, 4 }, threadIdx.x), parallelize(sB, { 32, 4 }, threadIdx.x))
+    fence_proxy_async()
+    sync_threads()
+    if threadIdx.x == 0 then
+      gemm(mma, thr:partition_A(sA), thr:partition_B(sB), thr:partition_C(acc),
+        { accumulate = false })
+      tcgen05_commit(done)
+    end
+    done:wait(0)
+    tcgen05_after_thread_sync()
+    local ld = tmem_copy("SM100_TMEM_LOAD_32dp32b16x", acc):get_slice(threadIdx.x)
+    local r = fragment_like(ld:partition_S(acc))
+    copy(ld, ld:partition_S(acc), r)
+    copy(r, ld:partition_D(C))
+    sync_threads()
+    tmem_dealloc(acc)
+  end, { static_shapes = true })
+  return k
+end
+
+local kern = product "SM100_MMA_F16BF16_SS<f16,f16,f32,128,16>"
+local A, B, C = rand(f16, { 128, 32 }), rand(f16, { 32, 32 }), zeros(f32, { 128, 32 })
+local t = trace(kern { grid = 1, block = 128 }, { C = { 83, 27 } }, A, B, C)
+for text in tostring(t):gmatch "%f[%w][AB]%(%d[^%s,]*,[^%s,]*" do print(text) end
+-- expect: A(83,0..31)
+-- expect: B(27,0..31)
+
+-- A file has the whole launch, and check finds nothing in it.
+local path <const> = os.tmpname()
+capture(kern:prepare { grid = 1, block = 128 } (A, B, C), path, { data = true })
+local pipe <close> = assert(io.popen(("'%s' replay --check %s 2>&1"):format(arg[-1], path)))
+print(pipe:read "a":match "check: [^\n]*") -- expect: check: no finding in 1 launch
+os.remove(path)
