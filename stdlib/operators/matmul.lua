@@ -1,13 +1,13 @@
 -- matmul.lua: matmul(A, B, C, options): C = epilogue(alpha * A * B' + beta * C), for any strides
--- and sizes, in batches. This file checks the arguments, brings the problem into its canonical
--- form, chooses a configuration (matmul_configs.lua) and launches the kernel that the
--- configuration's template makes.
+-- and sizes, in batches. matmul_problem.lua checks the arguments and brings the problem into its
+-- canonical form. This file has a configuration chosen (matmul_configs.lua) and launches the kernel
+-- that the configuration's template makes.
 --
 -- A template is a module with
 --   n_threads(config)  the threads of a block
 --   make(variant)      the kernel, called with (A, B, C, alpha, beta, operands...): A (M,K,L),
 --                      B (N,K,L), C (M,N,L); the grid is gemm_raster.grid's, the block's part
---                      gemm_raster.tile's, and gemm_epilogue.store takes the sums to C
+--                      gemm_raster.tile's, and gemm_epilogue takes the sums to C
 -- and, where these are the template's own,
 --   grid(config, m, n, l, groups), args(config, problem)  the launch's grid; the arguments before
 --                alpha
@@ -25,6 +25,8 @@
 --   bias, epilogue   the first operand is the bias; the function, if there is one
 --   grouped          "m", "n" or "k": the mode that has groups (gemm_groups.lua); their ends come
 --                    before the other operands
+--   named, glu       operands and outputs of the epilogue; two columns make one (gemm_element.lua)
+--   scales           of A and B (gemm_scales.lua); their operands come before the bias
 --   ragged           a tile overhangs: operands and C are to be guarded
 --   nested_A, nested_B, nested_C, even_A, even_B  of a nested operand: see gemm_nested.lua
 --   group            see gemm_raster.lua
@@ -33,285 +35,22 @@
 -- described there.
 local tiles = require "cuttle.tiles"
 local bits = require "cuttle.bits"
-local arguments = require "cuttle.arguments"
 local raster = require "cuttle.gemm_raster"
 local split = require "cuttle.gemm_split"
-local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_nested"
 local configs = require "cuttle.matmul_configs"
 local matmul_bits = require "cuttle.matmul_bits"
+local problems = require "cuttle.matmul_problem"
 local tables = require "cuttle.matmul_table"
 local results = require "cuttle.operator_table"
 local scales = require "cuttle.matmul_scales"
 local again = require "cuttle.matmul_again"
 local epilogues = require "cuttle.matmul_epilogue"
-local overlap = require "cuttle.overlap"
 local launches = require "cuttle.operator_steps"
-local M = {}
-
-M.MAX_BATCHES = 65535 -- of a grid's z
+local M = { MAX_BATCHES = problems.MAX_BATCHES, result_type = problems.result_type }
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
-
-local compute_types, float_types = {}, {} -- by element type
-
-local function compute_type(dtype)
-  local found = compute_types[dtype]
-  if found == nil then
-    found, float_types[dtype] = dtype.compute, dtype.is_float
-    compute_types[dtype] = found
-  end
-  return found
-end
-
-local function is_float(dtype)
-  compute_type(dtype)
-  return float_types[dtype]
-end
-
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
-
--- {====== Arguments ======
-
-local modes_of <const> = { A = "(M,K) or (M,K,L)", B = "(N,K) or (N,K,L)", C = "(M,N) or (M,N,L)" }
-
-local function check_operand(x, name)
-  arguments.check_tensor("matmul", x, name, modes_of[name], "matmul launches kernels itself. "
-    .. "Inside of one, multiply tiles by gemm")
-  local rank = rank(x)
-  if rank ~= 2 and rank ~= 3 then
-    fail("%s is %s; expected %s", name, x.layout, modes_of[name])
-  end
-  if x.dtype == bool then fail("%s has elements bool; expected numbers", name) end
-end
-
-local known_options <const> =
-  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "glu", "groups", "operands",
-    "outputs", "scale_a", "scale_b", "split", "stream" }
-
--- What matmul knows of an operand: extents and strides of rows, columns and batches.
-local function describe(x, name, takes_nested)
-  local t = arguments.describe("matmul", x, name, takes_nested)
-  if #t.extent == 2 then t.extent[3], t.stride[3] = 1, 0 end
-  if t.nested then t.nested[3] = t.nested[3] or { 1, 0 } end
-  return t
-end
-
-local function text_of(t) return tostring(shape(t.tensor)) end
-
-local function check_extents(a, b, groups)
-  if a.extent[2] ~= b.extent[2] then
-    fail("A is %s and B is %s; K, mode 1 of both, must be equal: B is (N,K), so a (K,N) matrix is "
-      .. "passed as its transposed view", text_of(a), text_of(b))
-  elseif not groups and a.extent[3] ~= b.extent[3] and a.extent[3] ~= 1 and b.extent[3] ~= 1 then
-    fail("A is %s and B is %s; the numbers of batches, mode 2, must be equal, or one of them 1",
-      text_of(a), text_of(b))
-  end
-end
-
--- How many matrices C has.
-local function batches_of(a, b, groups)
-  if groups then return groups.mode == "k" and groups.n or 1 end
-  if a.extent[3] == 0 or b.extent[3] == 0 then return 0 end
-  return math.max(a.extent[3], b.extent[3])
-end
-
-local function check_result(a, b, c, options, groups)
-  local columns = options.glu and b.extent[1] // 2 or b.extent[1]
-  local expected = { a.extent[1], columns, batches_of(a, b, groups) }
-  for i = 1, 3 do
-    if c.extent[i] ~= expected[i] then
-      fail("C is %s; expected (%d,%d%s), as A is %s and B is %s", text_of(c), expected[1],
-        expected[2], expected[3] ~= 1 and "," .. expected[3] or "", text_of(a), text_of(b))
-    end
-  end
-end
-
-local function check_distinct(c)
-  for i = 1, 3 do
-    if c.stride[i] == 0 and c.extent[i] > 1 and size(c.tensor) > 0 then
-      fail("C is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
-        .. "sums", c.tensor.layout, i - 1)
-    end
-  end
-  if c.nested and overlap.has_shared(arguments.flat(c)) then
-    fail("C is %s: elements share memory, so they cannot hold different sums", c.tensor.layout)
-  end
-end
-
-local function check_types(a, b, c, options)
-  local dtype, out = a.tensor.dtype, c.tensor.dtype
-  if dtype ~= b.tensor.dtype then
-    fail("A is %s but B is %s; the element types must be equal", dtype, b.tensor.dtype)
-  end
-  local sum = compute_type(dtype)
-  if is_float(sum) and not is_float(out) then
-    fail("C is %s, but sums of %s products are %s; expected a C of a float type", out, dtype, sum)
-  elseif not is_float(out) and out.bits < sum.bits and not options.epilogue then
-    fail("C is %s, too narrow for sums of %s products, which are %s; use a C of %s, or an "
-      .. "epilogue that limits them to its range", out, dtype, sum, sum)
-  end
-end
-
-local function check_places(a, b, c)
-  local device = c.tensor.device
-  for _, t in ipairs { a, b } do
-    if t.tensor.device ~= device then
-      fail("%s is on %s but C is on %s; expected all on one device", t.name, t.tensor.device,
-        device)
-    elseif overlap.shares(arguments.flat(c), arguments.flat(t)) then
-      fail("C shares memory with %s: blocks still read %s when others write C; give C memory of "
-        .. "its own", t.name, t.name)
-    end
-  end
-end
-
--- {====== Alpha, beta and the epilogue ======
-
--- The type of alpha, beta and of what the epilogue is given: that of the sums or, where C's is
--- wider or a float and they are not, C's.
-local function work_type(sum, out)
-  local wide = compute_type(out)
-  if is_float(sum) ~= is_float(out) then return wide end
-  return wide.bits > sum.bits and wide or sum
-end
-
-local function to_factor(value, name, absent, work)
-  if value == nil then value = absent end
-  if type(value) ~= "number" then
-    fail("%s is of type %s; expected a number", name, tiles.type_name(value))
-  end
-  if not is_float(work) and math.tointeger(value) == nil then
-    fail("%s is %s, but the sums and C are integers (%s); expected an integer, or a C of a float "
-      .. "type", name, value, work)
-  end
-  return value
-end
-
-local function to_blocks(blocks)
-  if blocks ~= nil and (math.type(blocks) ~= "integer" or blocks < 1) then
-    fail("blocks is %s; expected how many blocks there may be, 1 or more", tostring(blocks))
-  end
-  return blocks
-end
-
--- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n.
-local function to_bias(bias, c, groups)
-  if not is_tensor(bias) or bias.device == nil then
-    fail("bias is of type %s; expected a tensor (N) or (M,N)", tiles.type_name(bias))
-  end
-  local t = describe(bias, "bias")
-  local m, n, l = table.unpack(c.extent)
-  local stride
-  if rank(bias) == 1 and t.extent[1] == n then
-    stride = { 0, t.stride[1], 0 }
-  elseif rank(bias) > 1 and rank(bias) < 4 and t.extent[1] == m and t.extent[2] == n
-    and (t.extent[3] == l or t.extent[3] == 1) then
-    stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
-  else
-    fail("bias is %s; expected (%d), one number for each n, or (%d,%d), as C is %s", text_of(t), n,
-      m, n, text_of(c))
-  end
-  if bias.device ~= c.tensor.device then
-    fail("bias is on %s but C is on %s; expected all on one device", bias.device, c.tensor.device)
-  end
-  return view(bias, layout({ m, n, groups and groups.n or l }, stride))
-end
-
--- {====== The canonical problem ======
-
--- The same as canonical, where not every mode has one stride.
-local function canonical_nested(t, l)
-  local rows, columns, batches = table.unpack(t.nested)
-  if t.extent[3] == 1 then batches = { l, 0 } end
-  return view(t.tensor, layout({ rows[1], columns[1], batches[1] },
-    { rows[2], columns[2], batches[2] }))
-end
-
--- The operand as (rows, columns, batches) of one stride each; batches of extent 1 are broadcast.
-local function canonical(t, l)
-  if t.nested then return canonical_nested(t, l) end
-  local stride = { t.stride[1], t.stride[2], t.extent[3] == 1 and 0 or t.stride[3] }
-  return view(t.tensor, layout({ t.extent[1], t.extent[2], l }, stride))
-end
-
--- What is contiguous. An extent of 1 is contiguous with anything.
-local function major_of(t)
-  local rows_first = t.stride[1] == 1 and t.extent[1] > 1
-  if rows_first then return "mn" end
-  return (t.stride[2] == 1 or t.extent[2] == 1) and "k" or "mn"
-end
-
-local function transposed(t)
-  local extent, stride = t.extent, t.stride
-  local of = t.nested
-  return { name = t.name, tensor = t.tensor, extent = { extent[2], extent[1], extent[3] },
-           stride = { stride[2], stride[1], stride[3] }, nested = of and { of[2], of[1], of[3] } }
-end
-
--- Is C contiguous along N, rather than along M?
-local function is_row_major(c)
-  return c.stride[2] == 1 and c.extent[2] > 1 and (c.stride[1] ~= 1 or c.extent[1] == 1)
-end
-
--- A C of which each column is that of two of the product, so both are seen at its place.
-local function in_pairs(c, n)
-  local extent, stride = c.extent, c.stride
-  return { name = c.name, tensor = c.tensor, extent = { extent[1], n, extent[3] }, stride = stride,
-           nested = { { extent[1], stride[1] }, { { 2, extent[2] }, { 0, stride[2] } },
-                      { extent[3], stride[3] } } }
-end
-
-local along <const> = { mn = 1, k = 2 } -- the mode that is contiguous
-
--- What is nested in a problem of these operands, and how much of it is read at once: {A =, B =,
--- C =}; nil: nothing is.
-local function nested_of(a, b, c, groups)
-  if not (a.nested or b.nested or c.nested) then return nil end
-  if groups then
-    fail("there are groups, and %s has a mode with more than one stride; groups need matrices "
-      .. "with one stride per mode", (a.nested or c.nested) and "A or C" or "B")
-  end
-  return { A = a.nested and nested.vector(a.tensor, a.nested, along[major_of(a)]),
-           B = b.nested and nested.vector(b.tensor, b.nested, along[major_of(b)]),
-           C = c.nested and nested.vector(c.tensor, c.nested, 1) }
-end
-
-local function to_problem(A, B, C, options)
-  local a, b, c = describe(A, "A", true), describe(B, "B", true), describe(C, "C", true)
-  local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B) or nil
-  check_extents(a, b, groups)
-  check_result(a, b, c, options, groups)
-  check_distinct(c)
-  check_types(a, b, c, options)
-  check_places(a, b, c)
-  local all = { a = a, b = b, c = c, groups = groups }
-  local ending, scaling = epilogues.read(options, all), scales.read(options, all)
-  local sum = compute_type(A.dtype)
-  local work = work_type(sum, C.dtype)
-  local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
-              alpha = to_factor(options.alpha, "alpha", 1, work),
-              beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
-              operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
-              glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
-  if p.glu then p.pairs_C, c = canonical(transposed(c), c.extent[3]), in_pairs(c, b.extent[1]) end
-  p.bias = options.bias and to_bias(options.bias, c, groups)
-  if p.swapped then
-    a, b, c, groups = b, a, transposed(c), groups and grouping.swapped(groups)
-    p.scales = scales.swapped(p.scales)
-  end
-  p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
-  p.a_major, p.b_major = major_of(a), major_of(b)
-  if p.l > M.MAX_BATCHES then
-    fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
-      M.MAX_BATCHES)
-  end
-  p.groups, p.nested = groups, nested_of(a, b, c, groups)
-  p.A = canonical(a, groups and a.extent[3] or p.l)
-  p.B = canonical(b, groups and b.extent[3] or p.l)
-  p.C = canonical(c, p.l)
-  return p
-end
 
 -- {====== Kernels ======
 
@@ -505,54 +244,6 @@ local function plans(p, options)
                      plan(split.second(p, first), split.config, options.stream) }
 end
 
---- The type of a new C: that of A, or that of the sums where A's is only one of products.
-function M.result_type(dtype)
-  if not is_float(dtype) or dtype == tf32 then return compute_type(dtype) end
-  return dtype
-end
-
--- A new C: column-major, but of pairs of columns row-major.
-local function new_result(A, B, options)
-  local groups = options.groups
-  local dtype = M.result_type(A.dtype)
-  if options.scale_a or options.scale_b then
-    dtype = dtype.bits == 8 and bf16 or is_float(dtype) and dtype or f32
-  end
-  local l = math.max(rank(A) > 2 and size(A, 2) or 1, rank(B) > 2 and size(B, 2) or 1)
-  local has_third = rank(A) > 2 or rank(B) > 2
-  if is_tensor(groups) then l, has_third = size(groups), not has_third end
-  local shape = { size(A, 0), size(B, 0), has_third and l or nil }
-  local order = layout(shape)
-  if options.glu then
-    local n = size(B, 0) // 2
-    order = layout({ shape[1], n, shape[3] }, { n, 1, has_third and shape[1] * n or nil })
-  end
-  local C = (groups and zeros or tensor)(dtype, order) -- rows may be in no group
-  return C.device == A.device and C or C:to(A.device)
-end
-
--- The operands, checked one by one, and the options.
-local function read_operands(A, B, C, options)
-  if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
-  check_operand(A, "A")
-  check_operand(B, "B")
-  options = arguments.options("matmul", options, known_options, "{alpha = 2.0, beta = 1.0}")
-  if C == nil then
-    if options.beta ~= nil and options.beta ~= 0 then
-      fail("beta is %s, but there is no C to add; pass a tensor (M,N)", options.beta)
-    end
-    C = new_result(A, B, options)
-  end
-  check_operand(C, "C")
-  if type(options.config) == "table" then configs.checked(options.config, "config") end
-  return C, options
-end
-
-local function read_arguments(A, B, C, options)
-  local out, opts = read_operands(A, B, C, options)
-  return out, opts, to_problem(A, B, out, opts)
-end
-
 -- Closes the views that the steps had of A, B and C, and sums of parts: else the memory of a C that
 -- its script closes would wait for the collector. On the CPU engine launches may still wait to run.
 local function close_views(p, steps)
@@ -567,7 +258,7 @@ end
 
 -- place: where what is found may be kept, or nil.
 local function multiply(A, B, C, options, place)
-  local p = to_problem(A, B, C, options)
+  local p = problems.problem(A, B, C, options)
   local steps = plans(p, options)
   launches.run(steps)
   if place and #steps == 1 and not p.nested then again.keep(place, steps[1]) end
@@ -578,7 +269,7 @@ end
 function M.matmul(A, B, C, options)
   local own = tiles.own_operator("matmul", A, B, C)
   if own then return own(A, B, C, options) end
-  local out, opts = read_operands(A, B, C, options)
+  local out, opts = problems.operands(A, B, C, options)
   local known, place = again.find(A, B, out, opts)
   if known then
     again.run(known, A, B, out)
@@ -591,7 +282,7 @@ end
 
 --- What matmul knows of a problem, as configurations are chosen by.
 function M.problem(A, B, C, options)
-  return select(3, read_arguments(A, B, C, options))
+  return select(3, problems.arguments(A, B, C, options))
 end
 
 -- {====== Results of tune ======
@@ -604,14 +295,14 @@ local function split_arguments(A, B, C, options)
   if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
   local how, rest = results.options("matmul", options, own_names)
   results.check_free("matmul", rest, set_names)
-  return { A, B, (read_arguments(A, B, C, rest)) }, rest, how
+  return { A, B, (problems.arguments(A, B, C, rest)) }, rest, how
 end
 
 -- See operator_search.lua.
 local operator <const> = { name = "matmul", key = tables.key, candidates = tables.candidates }
 
 function operator.problem(args, options, device)
-  local p = select(3, read_arguments(args[1], args[2], args[3], options))
+  local p = select(3, problems.arguments(args[1], args[2], args[3], options))
   return device and tables.on(p, device) or configs.facts(p)
 end
 
@@ -692,14 +383,16 @@ local function name_within(steps)
 end
 
 --- The same, to be launched again at least cost: a function without arguments, the name of the
---- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each.
+--- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each; a step that
+--- joins what an epilogue reduced has no config.
 function M.prepare(A, B, C, options)
-  local _, opts, p = read_arguments(A, B, C, options)
+  local _, opts, p = problems.arguments(A, B, C, options)
   local steps = plans(p, opts)
   local launch = launches.prepare(steps)
   if opts.bits ~= nil then return launch, name_within(steps), steps end
   local name = steps[1] and steps[1].config.name or "none"
-  if #steps > 1 then name = ("%s, K by %d"):format(name, steps[1].launch.grid[3]) end
+  local last = steps[2] and steps[2].config -- the step that adds parts of K
+  if last then name = ("%s, K by %d"):format(name, steps[1].launch.grid[3]) end
   return launch, name, steps
 end
 

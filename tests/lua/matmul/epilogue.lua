@@ -139,3 +139,14 @@ local A = ones(f32, {4, 4})
 local function scaled(v, e) return v * e.by end
 print(matmul(A, A, { epilogue = scaled, operands = { by = 2 } })[0],
   matmul(A, A, { epilogue = scaled, operands = { by = 0.5 } })[0])     -- expect: 8.0	2.0
+
+-- The steps that join what was reduced are none of K in parts.
+local total = zeros(f32, 1)
+local launch, name, steps = require "cuttle.matmul".prepare(A, A, zeros(f32, {4, 4}), {
+  outputs = { total = { total, "sum" } }, epilogue = function(v, e)
+    e.total = v
+    return v
+  end })
+launch()
+launch()
+print(name:find "K by", #steps, total[0])                              -- expect: nil	2	64.0
