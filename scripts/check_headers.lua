@@ -23,9 +23,14 @@ local function is_in_macro(name, code)
   return false
 end
 
--- How many files name it, the header itself only where a macro of it does.
+-- Does the header name it besides the declaration, as an inline function of it may?
+local function is_named_again(name, code)
+  return select(2, code:gsub("%f[%w_]" .. name .. "%f[^%w_]", "")) > 1
+end
+
+-- How many files name it, the header itself only where a macro or an inline function of it does.
 local function count_users(name, header, code)
-  local n = is_in_macro(name, code) and 1 or 0
+  local n = (is_in_macro(name, code) or is_named_again(name, code)) and 1 or 0
   for path in pairs(files_of[name]) do
     n = n + (path ~= header and 1 or 0)
   end

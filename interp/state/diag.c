@@ -53,12 +53,6 @@ void diag_raise(lua_State *L, const CtErr *err) {
   throw(L);
 }
 
-void diag_check(lua_State *L, CtStatus status, const CtErr *err) {
-  if (status != CT_OK) {
-    diag_raise(L, err);
-  }
-}
-
 CtErr *diag_err(lua_State *L) { return &state_of(L)->err; }
 
 void diag_try(lua_State *L, CtStatus status) {

@@ -29,7 +29,11 @@ void diag_push_where(lua_State *L);
 _Noreturn void diag_raise(lua_State *L, const CtErr *err);
 
 /* Raises unless status is CT_OK. */
-void diag_check(lua_State *L, CtStatus status, const CtErr *err);
+static inline void diag_check(lua_State *L, CtStatus status, const CtErr *err) {
+  if (status != CT_OK) {
+    diag_raise(L, err);
+  }
+}
 
 /* The same of a failure that was written to the state's own record: of a call in the same expression, as that
    record belongs to whoever fails next.

@@ -25,11 +25,9 @@ static void *std_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) 
 
 const CtAlloc ct_alloc_std = {std_alloc, NULL};
 
-CtStatus ct_grow(CtAlloc a, void *items_ptr, size_t *cap, size_t need, size_t size, CtErr *err) {
+CtStatus ct_grow_more(CtAlloc a, void *items_ptr, size_t *cap, size_t need, size_t size,
+                      CtErr *err) {
   void *items;
-  if (need <= *cap) {
-    return CT_OK;
-  }
   size_t new_cap = *cap < 8 ? 8 : *cap;
   while (new_cap < need) {
     if (new_cap > SIZE_MAX / 2) {

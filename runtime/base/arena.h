@@ -21,10 +21,15 @@ static inline void ct_free(CtAlloc a, void *p, size_t bytes) {
   }
 }
 
+/* ct_grow, where there is less room than is needed. */
+CtStatus ct_grow_more(CtAlloc a, void *items_ptr, size_t *cap, size_t need, size_t size,
+                      CtErr *err) CT_NODISCARD;
 /* Grows *items (of *cap elements of `size` bytes) so that it holds at least `need`; keeps contents.
    The only way an array of the core grows. */
-CtStatus ct_grow(CtAlloc a, void *items_ptr, size_t *cap, size_t need, size_t size,
-                 CtErr *err) CT_NODISCARD;
+static inline CT_NODISCARD CtStatus ct_grow(CtAlloc a, void *items_ptr, size_t *cap, size_t need,
+                                            size_t size, CtErr *err) {
+  return need <= *cap ? CT_OK : ct_grow_more(a, items_ptr, cap, need, size, err);
+}
 
 typedef struct CtArenaBlock CtArenaBlock;
 typedef struct CtArena {

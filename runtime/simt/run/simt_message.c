@@ -17,6 +17,7 @@ enum { MAX_BYTES = 64 << 20 };
 /* NULL if out of memory. */
 static CtPrinter *lock_printer(CtWorker *k) {
   pthread_mutex_lock(&k->job->print_lock);
+  k->job->has_printed = true;
   if (k->printer == NULL) {
     k->printer = ct_alloc(k->job->alloc, sizeof *k->printer);
     if (k->printer != NULL) {
@@ -159,7 +160,8 @@ static void send(const CtSimtJob *job, int64_t last, size_t total, uint64_t n_dr
   ct_free(job->alloc, all, total * sizeof *all);
 }
 
-void ct_simt_print_out(CtSimtJob *job, int64_t last) {
+void ct_simt_print_lines(CtSimtJob *job, int64_t last) {
+  job->has_printed = false;
   size_t total = 0;
   uint64_t n_dropped = 0;
   for (int i = 0; i < job->n_workers; i++) {

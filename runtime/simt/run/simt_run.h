@@ -114,6 +114,7 @@ typedef struct CtSimtJob {
   CtAlloc alloc;
   /* a worker holds it to print: the host's print may not be thread-safe */
   pthread_mutex_t print_lock;
+  bool has_printed;         /* some worker has a printer */
   struct CtWorker *workers; /* the workers of this launch: its teams */
   int n_workers;
 } CtSimtJob;
@@ -289,7 +290,11 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
 /* Call it after all warps ran that could, since n_changes was `changes`. Can no warp of the
    launch ever go on? Then it records the failure and returns true. */
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes);
-void ct_simt_leave(CtWorker *k); /* the worker has no more blocks */
+/* The worker has no more blocks. */
+static inline void ct_simt_leave(CtWorker *k) {
+  atomic_store(&k->stuck_at, UINT64_MAX);
+  ct_simt_note_change(k->job);
+}
 /* simt_order.c: how many rows of blocks are taken together, 1 for the order of their numbers;
    the block at a position of that order; are all blocks before number `failed` before
    `position`? */
@@ -298,7 +303,12 @@ void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]);
 bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed);
 /* Passes what the blocks up to `last` printed to the launch's print, in the order of blocks and
    threads. Drops the rest. */
-void ct_simt_print_out(CtSimtJob *job, int64_t last);
+void ct_simt_print_lines(CtSimtJob *job, int64_t last);
+static inline void ct_simt_print_out(CtSimtJob *job, int64_t last) {
+  if (job->has_printed) {
+    ct_simt_print_lines(job, last);
+  }
+}
 /* The worker whose block has the warp's buffer of shared memory at this time. */
 CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf);
 /* The blocks of the cluster that get the box of a lane: one bit for each. */

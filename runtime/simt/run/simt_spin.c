@@ -180,11 +180,6 @@ bool ct_simt_is_stuck(CtWorker *k, uint64_t changes) {
   return true;
 }
 
-void ct_simt_leave(CtWorker *k) {
-  atomic_store(&k->stuck_at, UINT64_MAX);
-  ct_simt_note_change(k->job);
-}
-
 bool ct_simt_note_stuck(CtWorker *team, uint64_t changes) {
   const CtWarp *first = first_stuck(team);
   if (first != NULL) {
