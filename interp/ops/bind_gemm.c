@@ -1,6 +1,6 @@
-/* bind_gemm.c: gemm(A, B, C), gemm(mma, A, B, C) and gemm(mma, {A, SFA}, {B, SFB}, C) in kernels, and the operations that order
-   products by wgmma. An MMA is an atom, or a tiled MMA or a slice of one: tables
-   (stdlib/language/tiled_mma.lua) that contain the atom. */
+/* bind_gemm.c: gemm(A, B, C), gemm(mma, A, B, C) and gemm(mma, {A, SFA}, {B, SFB}, C) in kernels, and
+   the operations that order products by wgmma. An MMA is an atom, or a tiled MMA or a slice of one:
+   tables (stdlib/language/tiled_mma.lua) that contain the atom. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -62,7 +62,9 @@ typedef struct Operand {
 } Operand;
 
 static Operand to_operand(lua_State *L, int idx) {
-  if (!lua_istable(L, idx) || luaL_getmetafield(L, idx, "__name") != LUA_TNIL) {
+  int top = lua_gettop(L);
+  if (!lua_istable(L, idx) || lua_getmetatable(L, idx)) { /* an object is no list */
+    lua_settop(L, top);
     return (Operand){.x = access_view(L, idx, "gemm")};
   }
   if (lua_rawlen(L, idx) != 2) {
