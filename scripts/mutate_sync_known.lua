@@ -24,6 +24,13 @@ for _, what in ipairs { "tma_store_wait() #1", "sync() of a named barrier #1" } 
   add("hopper_gemm", what, "elsewhere", "hopper_gemm, one block: a block's second tile needs it")
 end
 
+for _, what in ipairs { "the wait for an mbarrier 'free' #1",
+  "the arrival at an mbarrier 'free' #1", "tcgen05_after_thread_sync() #1",
+  "tcgen05_before_thread_sync() #1" } do
+  add("blackwell_gemm", what, "elsewhere",
+    "blackwell_gemm, one block: a block's third tile needs it")
+end
+
 for _, what in ipairs { "sync_threads() #3", "sync_threads() #4" } do
   add("notebook_shared_matmul", what, "blind", "what is printed in its order is not compared")
 end

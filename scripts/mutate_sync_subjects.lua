@@ -43,6 +43,8 @@ local m = mesh{]],
 M.changed["hopper_steps, one block"] = { "hopper_steps",
   "min(high * wide, p.blocks or high * wide)", "1" }
 M.changed["hopper_gemm, one block"] = { "hopper_gemm", "grid = min(tiles, n_blocks)", "grid = 1" }
+M.changed["blackwell_gemm, one block"] = { "blackwell_gemm", "grid = min(tiles, n_blocks)",
+  "grid = 1" }
 
 -- {====== Products ======
 

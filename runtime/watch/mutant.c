@@ -19,9 +19,12 @@ static const char *const names[CT_N_MUTANTS] = {
     [CT_NO_NAMED_ARRIVE] = "arrive() of a named barrier",
     [CT_NO_CLUSTER] = "the barrier of the cluster",
     [CT_NO_SYNC_GRID] = "sync_grid()",
+    [CT_NO_TCGEN05_BEFORE] = "tcgen05_before_thread_sync()",
+    [CT_NO_TCGEN05_AFTER] = "tcgen05_after_thread_sync()",
     [CT_NO_CP_ASYNC_COMMIT] = "cp_async_commit()",
     [CT_NO_STORE_COMMIT] = "tma_store_commit()",
     [CT_NO_WGMMA_COMMIT] = "wgmma_commit()",
+    [CT_NO_TCGEN05_COMMIT] = "tcgen05_commit()",
     [CT_NO_ARRIVAL] = "the arrival at an mbarrier",
     [CT_NO_BYTES] = "the bytes that an mbarrier expects",
     [CT_NO_GRID_WAIT] = "grid_dependency_wait()",
@@ -42,7 +45,9 @@ static const uint32_t of_op[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_WGMMA_COMMIT] = ONE(CT_NO_WGMMA_COMMIT),
     [CT_SIMT_WGMMA_WAIT] = ONE(CT_NO_WGMMA_WAIT),
     [CT_SIMT_TMA_ORDER] = ONE(CT_NO_STORE_COMMIT) | ONE(CT_NO_STORE_WAIT) | ONE(CT_NO_FENCE_PROXY),
-    [CT_SIMT_MBAR] = ONE(CT_NO_MBARRIER_WAIT) | ONE(CT_NO_ARRIVAL) | ONE(CT_NO_BYTES),
+    [CT_SIMT_MBAR] = ONE(CT_NO_MBARRIER_WAIT) | ONE(CT_NO_ARRIVAL) | ONE(CT_NO_BYTES) |
+                     ONE(CT_NO_TCGEN05_COMMIT),
+    [CT_SIMT_TCGEN05] = ONE(CT_NO_TCGEN05_BEFORE) | ONE(CT_NO_TCGEN05_AFTER),
     [CT_SIMT_NAMED] = ONE(CT_NO_NAMED_ARRIVE) | ONE(CT_NO_NAMED_SYNC),
     [CT_SIMT_CLUSTER_ARRIVE] = ONE(CT_NO_CLUSTER),
     [CT_SIMT_CLUSTER_WAIT] = ONE(CT_NO_CLUSTER),
@@ -91,6 +96,13 @@ static uint32_t of_agent(const CtIn *code) {
                                 : ONE(CT_NO_FENCE_PROXY);
 }
 
+static uint32_t of_tcgen05(const CtIn *code) {
+  CtSyncKind kind = (CtSyncKind)(code->imm & 0xFF);
+  return kind == CT_SYNC_BEFORE  ? ONE(CT_NO_TCGEN05_BEFORE)
+         : kind == CT_SYNC_AFTER ? ONE(CT_NO_TCGEN05_AFTER)
+                                 : 0;
+}
+
 static uint32_t of_mbarrier(const CtIn *code) {
   const CtMbarImm bar = {.imm = code->imm};
   switch (bar.u.op) {
@@ -98,6 +110,7 @@ static uint32_t of_mbarrier(const CtIn *code) {
     case CT_OP_MBAR_ARRIVE:
     case CT_OP_MBAR_ARRIVE_AT: return ONE(CT_NO_ARRIVAL);
     case CT_OP_MBAR_EXPECT: return ONE(CT_NO_BYTES);
+    case CT_OP_TCGEN05_COMMIT: return ONE(CT_NO_TCGEN05_COMMIT);
     case CT_OP_MBAR_ARRIVE_EXPECT: return ONE(CT_NO_ARRIVAL) | ONE(CT_NO_BYTES);
     default: return 0;
   }
@@ -136,6 +149,7 @@ uint32_t ct_mutants_of(const CtSimtProgram *p, uint32_t i) {
     case CT_SIMT_FENCE: return of_fence(p, i);
     case CT_SIMT_ATOMIC: return of_atomic(code);
     case CT_SIMT_TMA_ORDER: return of_agent(code);
+    case CT_SIMT_TCGEN05: return of_tcgen05(code);
     case CT_SIMT_MBAR: return of_mbarrier(code);
     case CT_SIMT_NAMED: return ONE((code->imm & 1) != 0 ? CT_NO_NAMED_ARRIVE : CT_NO_NAMED_SYNC);
     default: return of_op[code->u.op];

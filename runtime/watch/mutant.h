@@ -21,17 +21,20 @@ typedef enum CtMutant {
   CT_NO_NAMED_ARRIVE,
   CT_NO_CLUSTER,
   CT_NO_SYNC_GRID,
+  CT_NO_TCGEN05_BEFORE,
+  CT_NO_TCGEN05_AFTER,
   /* These test the check. */
   CT_NO_CP_ASYNC_COMMIT,
   CT_NO_STORE_COMMIT,
   CT_NO_WGMMA_COMMIT,
+  CT_NO_TCGEN05_COMMIT,
   CT_NO_ARRIVAL,
   CT_NO_BYTES, /* an mbarrier expects none */
   CT_NO_GRID_WAIT,
   CT_FENCE_NOT_SC,  /* it acquires and releases */
   CT_SCOPE_NOT_SYS, /* the scope is that of the device */
   CT_N_MUTANTS,
-  CT_N_NEEDLESS = CT_NO_SYNC_GRID + 1
+  CT_N_NEEDLESS = CT_NO_TCGEN05_AFTER + 1
 } CtMutant;
 
 bool ct_may_have_mutants(const CtIn *code);

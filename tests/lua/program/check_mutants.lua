@@ -43,7 +43,6 @@ right("tma_unaligned_start", "sync_threads(): nothing\nthe arrival at an mbarrie
   .. "the bytes that an mbarrier expects: race\nthe wait for an mbarrier: race")
 right("wgmma_not_committed", "fence_proxy_async(): race\nsync_threads(): race\n"
   .. "wgmma_fence(): wgmma\nwgmma_commit(): wgmma\nwgmma_wait(): wgmma")
-
 -- {====== What these do not have ======
 
 is("named barriers", "arrive() of a named barrier: deadlock\nsync() of a named barrier: race",
@@ -67,6 +66,40 @@ is("lanes of a warp", "sync_warp(): race", function()
     sync_warp()
     y[threadIdx.x] = s[31 - threadIdx.x]
   end){grid = 1, block = 32}(zeros(i32, 32))
+end)
+
+-- Sums go to tensor memory, one thread adds a product of zeros, and they come back.
+is("tcgen05", "sync_threads(): acc\ntcgen05_before_thread_sync(): race\nfence_proxy_async(): race\n"
+  .. "sync_threads(): race\ntcgen05_after_thread_sync(): race\ntcgen05_commit(): deadlock\n"
+  .. "the wait for an mbarrier: race\ntcgen05_after_thread_sync(): race\nsync_threads(): acc",
+  function()
+  kernel("product", function(y)
+    local s = shared(bf16, tile_to_shape(gmma_layout(bf16, "K", 32), {128, 16}))
+    local acc, done = tmem(f32, {128, 128}), mbarrier(1, 1)
+    for k in range(16) do s[{threadIdx.x, k}] = 0 end
+    local st = tmem_copy("SM100_TMEM_STORE_32dp32b128x", acc):get_slice(threadIdx.x)
+    local ld = tmem_copy("SM100_TMEM_LOAD_32dp32b128x", acc):get_slice(threadIdx.x)
+    local r = fragment_like(ld:partition_S(acc))
+    clear(r)
+    sync_threads()
+    copy(st, r, st:partition_D(acc))
+    tcgen05_before_thread_sync()
+    fence_proxy_async()
+    sync_threads()
+    if threadIdx.x == 0 then
+      tcgen05_after_thread_sync()
+      local mma = tiled_mma("SM100_MMA_F16BF16_SS<bf16,bf16,f32,128,128>")
+      local thr = mma:get_slice(0)
+      gemm(mma, thr:partition_A(s), thr:partition_B(s), thr:partition_C(acc))
+      tcgen05_commit(done)
+    end
+    done:wait(0)
+    tcgen05_after_thread_sync()
+    copy(ld, ld:partition_S(acc), r)
+    copy(r, ld:partition_D(tile(y, {128, 128}, {0, 0})))
+    sync_threads()
+    tmem_dealloc(acc)
+  end){grid = 1, block = 128}(zeros(f32, row_major{128, 128}))
 end)
 
 -- Copies of two groups, of which the first is waited for.
