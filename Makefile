@@ -631,12 +631,14 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 LEDGER = tests/golden/compiled.txt
 LEDGER_RUN = CUTTLE_CACHE=$(abspath $(CACHE)) LEDGER=$(LEDGER) RECORD=$(BUILD)/compiled
 ledger: $(PROGRAM) $(FILING_PROGRAM)
-	@rm -f $(BUILD)/compiled $(BUILD)/compiled.cubins && touch $(BUILD)/compiled $(BUILD)/compiled.cubins
+	@for f in compiled compiled.cubins compiled.emission; do : > $(BUILD)/$$f; done
 	@$(LEDGER_RUN) scripts/compile_kernels.sh $(FILING_PROGRAM) > $(BUILD)/compiled.tap; \
 		grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
 	@$(LEDGER_RUN) $(FINGERPRINT_RUN) $(FINGERPRINTS) | grep -A 5 '^not ok' || true
-	@$(LEDGER_RUN) $(RUN_TESTS) $(wildcard tests/lua/*/compile*.lua) | grep -A 5 '^not ok' || true
+	@$(LEDGER_RUN) $(RUN_TESTS) $(wildcard tests/lua/*/compile*.lua) \
+		tests/lua/program/emission_compiles.lua tests/lua/program/helper_names.lua | grep -A 5 '^not ok' || true
 	@LC_ALL=C sort -k4,4 -k3,3 $(BUILD)/compiled > tests/golden/compiled.txt
+	@LC_ALL=C sort $(BUILD)/compiled.emission > tests/golden/emission.txt
 	@LC_ALL=C sort -u $(BUILD)/compiled.cubins | LC_ALL=C sort -s -k3 -k2,2 > tests/golden/cubins.txt
 
 # All pages with all pictures, so that links lead somewhere from the first on.

@@ -35,12 +35,17 @@ function M.has(key, name, result)
   return key ~= nil and known[line_of(key, name, result)] == true
 end
 
+--- Appends a line to RECORD's file of this ending, where lines are recorded.
+function M.keep(ending, line)
+  local record = os.getenv "RECORD"
+  if not record or record == "" then return end
+  local file <close> = assert(io.open(record .. "." .. ending, "a"))
+  file:write(line, "\n")
+end
+
 -- It gives this result.
 function M.note(key, name, result)
-  local record = os.getenv "RECORD"
-  if not record or record == "" or key == nil then return end
-  local file <close> = assert(io.open(record .. ".cubins", "a"))
-  file:write(line_of(key, name, result), "\n")
+  if key then M.keep("cubins", line_of(key, name, result)) end
 end
 
 return M
