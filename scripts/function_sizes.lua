@@ -1,11 +1,12 @@
 -- function_sizes.lua: how long the functions of the product are, in lines from the head to the
 -- closing brace or `end`.
 --   lua scripts/function_sizes.lua [N]      from the root of the repository; the N longest, too
--- Fails if half of them have more than 10 lines, or two in a hundred more than 35.
+-- Fails if half of them have more than 10 lines, or two in a hundred more than 35. Lists the files
+-- that should be split.
 package.path = "./?.lua;" .. package.path
 local house = require "scripts.house"
 
-local MEDIAN <const>, P98 <const> = 10, 35
+local MEDIAN <const>, P98 <const>, FILE <const> = 10, 35, 600
 
 -- Lists {size =, place =} of a C file: clang-format puts heads and closing braces of functions at
 -- the beginning of a line, and nothing else that ends in `) {`.
@@ -73,6 +74,20 @@ for _, path in ipairs(house.capture_lines
   "find stdlib -name '*.lua' ! -path '*/meta/*' | LC_ALL=C sort") do
   add_lua(lua, path)
 end
+-- Files that have more than one job, by their lengths.
+local function list_long_files()
+  local long = {}
+  for _, path in ipairs(house.capture_lines("find runtime interp hosts stdlib -type f "
+    .. "| grep -E '\\.([ch]|lua)$' | LC_ALL=C sort")) do
+    local n = 0
+    for _ in io.lines(path) do n = n + 1 end
+    if n >= FILE then long[#long + 1] = ("%s %d"):format(path, n) end
+  end
+  print(("function_sizes: %d files of %d lines or more%s%s"):format(#long, FILE,
+    #long > 0 and ": " or "", table.concat(long, ", ")))
+end
+list_long_files()
+
 local n_listed = tonumber(arg[1]) or 0
 local c_ok, lua_ok = report("C", c, n_listed), report("Lua", lua, n_listed)
 os.exit(c_ok and lua_ok)

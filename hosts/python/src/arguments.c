@@ -452,129 +452,6 @@ static bool read_by_capsule(Call *c, int i, PyObject *object, Row *row) {
                          : row->is_numpy && read_as_integers(c, i, object, row);
 }
 
-/* {====== Numbers ====== */
-
-static bool read_int(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
-  int overflow;
-  c->args[i].kind = kind;
-  c->args[i].u.i = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow != 0) {
-    PyErr_Format(PyExc_OverflowError, "argument %d is %R; integers of kernels have 64 bits", i + 1,
-                 object);
-  }
-  return overflow == 0 && (c->args[i].u.i != -1 || PyErr_Occurred() == NULL);
-}
-
-static bool read_float(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
-  c->args[i].kind = kind;
-  c->args[i].u.f = PyFloat_AsDouble(object);
-  return c->args[i].u.f != -1.0 || PyErr_Occurred() == NULL;
-}
-
-static bool read_index(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
-  PyObject *n = PyNumber_Index(object);
-  bool ok = n != NULL && read_int(c, i, n, kind);
-  Py_XDECREF(n);
-  return ok;
-}
-
-/* Memory as another element type of as many bits. */
-static bool read_view(Call *c, int i, const Value *v) {
-  int n = c->n;
-  if (!call_read(c, i, v->object)) {
-    return false;
-  }
-  c->n = n;
-  if (value_is_packed(v->dtype)) {
-    return false;
-  }
-  if (c->args[i].kind != CUTTLE_ARG_MEMORY ||
-      value_dtype_bytes((int)c->memory[i].dtype) != value_dtype_bytes(v->dtype)) {
-    PyErr_Format(PyExc_TypeError,
-                 "argument %d: view_as(x, '%s') needs a tensor whose elements have %d "
-                 "bits",
-                 i + 1, value_dtype_name(v->dtype), 8 * value_dtype_bytes(v->dtype));
-    return false;
-  }
-  c->memory[i].dtype = (cuttle_DType)v->dtype;
-  return true;
-}
-
-static bool read_value(Call *c, int i, const Value *v) {
-  switch (v->kind) {
-    case CUTTLE_ARG_MEMORY: return read_view(c, i, v);
-    case CUTTLE_ARG_F64: return read_float(c, i, v->object, CUTTLE_ARG_F64);
-    default: return read_index(c, i, v->object, (cuttle_ArgKind)v->kind);
-  }
-}
-
-/* {====== Constants of the kernel: texts, tuples of integers and layouts, by their texts ====== */
-
-/* The text as UTF-8, which the call holds. */
-static bool put_text(Call *c, int i, PyObject *text, cuttle_ArgKind kind) {
-  char *bytes = NULL;
-  c->held[i] = PyUnicode_AsUTF8String(text);
-  bool ok = c->held[i] != NULL && PyBytes_AsStringAndSize(c->held[i], &bytes, NULL) == 0;
-  c->args[i].kind = kind;
-  c->args[i].u.text = bytes;
-  return ok;
-}
-
-static PyObject *text_of_tuple(PyObject *tuple);
-
-/* Of an integer or a tuple of them; NULL with an exception. */
-static PyObject *text_of_part(PyObject *o) {
-  if (PyTuple_Check(o)) {
-    return text_of_tuple(o);
-  }
-  PyObject *n = PyNumber_Index(o);
-  PyObject *text = n == NULL ? NULL : PyObject_Str(n);
-  Py_XDECREF(n);
-  return text;
-}
-
-/* "(4,(2,3))" of (4, (2, 3)). */
-static PyObject *text_of_tuple(PyObject *tuple) {
-  Py_ssize_t n = PyTuple_Size(tuple);
-  if (Py_EnterRecursiveCall(" in a tuple") != 0) {
-    return NULL;
-  }
-  PyObject *text = PyUnicode_FromString("(");
-  for (Py_ssize_t j = 0; j < n && text != NULL; j++) {
-    PyObject *part = text_of_part(PyTuple_GetItem(tuple, j));
-    PyObject *longer =
-        part == NULL ? NULL : PyUnicode_FromFormat("%U%U%s", text, part, j + 1 < n ? "," : "");
-    Py_XDECREF(part);
-    Py_DECREF(text);
-    text = longer;
-  }
-  Py_LeaveRecursiveCall();
-  PyObject *whole = text == NULL ? NULL : PyUnicode_FromFormat("%U)", text);
-  Py_XDECREF(text);
-  return whole;
-}
-
-static bool read_tuple(Call *c, int i, PyObject *object) {
-  PyObject *text = text_of_tuple(object);
-  bool ok = text != NULL && put_text(c, i, text, CUTTLE_ARG_TUPLE);
-  if (text == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Format(PyExc_TypeError,
-                 "argument %d is %R; a tuple of integers and of such tuples was expected, a "
-                 "constant of the kernel. Others are for a function of the script: "
-                 "module.call(name, args, None)",
-                 i + 1, object);
-  }
-  Py_XDECREF(text);
-  return ok;
-}
-
-static bool read_layout(Call *c, int i, PyObject *object) {
-  PyObject *text = PyObject_GetAttrString(object, "_cuttle_text");
-  bool ok = text != NULL && put_text(c, i, text, CUTTLE_ARG_LAYOUT);
-  Py_XDECREF(text);
-  return ok;
-}
-
 static bool refuse(int i, PyObject *object) {
   PyErr_Format(PyExc_TypeError,
                "argument %d is %R; a number, a layout or a tensor was expected: an object with "
@@ -632,15 +509,15 @@ bool call_read(Call *c, int i, PyObject *object) {
     case KIND_EXCHANGE:
     case KIND_CAPSULE:
     case KIND_TORCH: return read_tensor(c, i, object, row);
-    case KIND_INT: return read_int(c, i, object, CUTTLE_ARG_INT);
+    case KIND_INT: return call_read_int(c, i, object, CUTTLE_ARG_INT);
     case KIND_FLOAT:
-    case KIND_REAL: return read_float(c, i, object, CUTTLE_ARG_FLOAT);
-    case KIND_BOOL: return read_int(c, i, object, CUTTLE_ARG_BOOL);
-    case KIND_INDEX: return read_index(c, i, object, CUTTLE_ARG_INT);
-    case KIND_VALUE: return read_value(c, i, (const Value *)object);
-    case KIND_TEXT: return put_text(c, i, object, CUTTLE_ARG_TEXT);
-    case KIND_TUPLE: return read_tuple(c, i, object);
-    case KIND_LAYOUT: return read_layout(c, i, object);
+    case KIND_REAL: return call_read_float(c, i, object, CUTTLE_ARG_FLOAT);
+    case KIND_BOOL: return call_read_int(c, i, object, CUTTLE_ARG_BOOL);
+    case KIND_INDEX: return call_read_index(c, i, object, CUTTLE_ARG_INT);
+    case KIND_VALUE: return call_read_value(c, i, (const Value *)object);
+    case KIND_TEXT: return call_put_text(c, i, object, CUTTLE_ARG_TEXT);
+    case KIND_TUPLE: return call_read_tuple(c, i, object);
+    case KIND_LAYOUT: return call_read_layout(c, i, object);
     case KIND_NONE: c->args[i] = cuttle_nil(); return true;
     case KIND_OTHER: break;
   }

@@ -100,6 +100,14 @@ bool call_begin(Call *c, Py_ssize_t n);
 /* Reads object number i; false with an exception. */
 bool call_read(Call *c, int i, PyObject *object);
 void call_end(Call *c);
+/* plain.c: argument i, an object of that kind. False with an exception. */
+bool call_read_int(Call *c, int i, PyObject *object, cuttle_ArgKind kind);
+bool call_read_float(Call *c, int i, PyObject *object, cuttle_ArgKind kind);
+bool call_read_index(Call *c, int i, PyObject *object, cuttle_ArgKind kind); /* with __index__ */
+bool call_put_text(Call *c, int i, PyObject *text,
+                   cuttle_ArgKind kind); /* as UTF-8, which the call holds */
+bool call_read_tuple(Call *c, int i, PyObject *object);
+bool call_read_layout(Call *c, int i, PyObject *object);
 /* Is it a tensor for call_read? */
 bool call_is_tensor(PyObject *object);
 /* Of PyTorch? */

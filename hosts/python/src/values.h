@@ -11,6 +11,9 @@ typedef struct Value {
   int dtype; /* of memory */
 } Value;
 
+/* plain.c: argument i, a typed number or memory of another type. False with an exception. */
+bool call_read_value(Call *c, int i, const Value *v);
+
 bool value_is_one(PyObject *object);
 
 /* The element type of argument number i; false with an exception: Cuttle has none like it. */
