@@ -99,6 +99,17 @@ local function note_product(name, dtype, majors)
     table.unpack(step.args))
 end
 
+-- Scales of 1x128 of A, and of 1x128 or 128x128 of B; several blocks of K, so that there is a loop.
+local function note_scaled(name, rows_of_b)
+  local n, k, deep = 256, 512, 4
+  local A = operand(f8e4m3, n, k, "k")
+  local step = select(3, matmul_of.prepare(A, A, zeros(bf16, row_major{ n, n }),
+    { config = name, scale_a = zeros(f32, { n, deep }),
+      scale_b = zeros(f32, { n // rows_of_b, deep }) }))[1]
+  note(("matmul f8e4m3 TN: %s, 1x128 by %dx128"):format(name, rows_of_b),
+    step.kernel(step.launch), table.unpack(step.args))
+end
+
 local function note_attention(name, depth, is_causal)
   local Q = zeros(bf16, row_major{ 1, 2, 256, depth })
   local step = select(5, attention_of.prepare(Q, Q, Q, { config = name, causal = is_causal }))
@@ -214,7 +225,9 @@ end
 
 -- How to measure a kernel, by its name.
 local function bench_of(name)
-  if name:find "^matmul" then
+  if name:find ", 1x128 by " then
+    return "cuttle scripts/bench/scaled.lua"
+  elseif name:find "^matmul" then
     return ("cuttle scripts/bench/main.lua matmul %s --config='%s'"):format(
       name:match "^matmul (%w+)", name:match ": (.*)$")
   elseif name:find "^attention" then
@@ -273,6 +286,9 @@ if not is_update then
   end
 end
 for _, p in ipairs(products) do note_product(table.unpack(p)) end
+for _, name in ipairs{ "hopper 128x128x128, scaled", "hopper 64x64x128, scaled" } do
+  for _, rows in ipairs{ 1, 128 } do note_scaled(name, rows) end
+end
 for _, is_causal in ipairs{ false, true } do
   note_attention("hopper 192x128", 64, is_causal)
   note_attention("hopper 192x80", 128, is_causal)

@@ -24,7 +24,8 @@ local function value(variant, scales, name, i, kb, l)
   local of, x = variant.scales[name], scales[name]
   if of.rows == "number" then return x end
   local row = of.rows == "one" and 0 or of.rows == "each" and i or i // BLOCK
-  return guard(x)[{row, of.deep and kb or 0, l}]
+  local inside = variant.ragged and guard(x) or x
+  return inside[{row, of.deep and kb or 0, l}]
 end
 
 --- v times the scales that are the same for all K, at (m,n) of the kernel's C.

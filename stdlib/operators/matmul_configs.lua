@@ -314,8 +314,8 @@ M.list = {
   { name = "mma 64x64x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
     tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
 
-  -- Sums of blocks of K that have scales take as many registers as those of all K. On other GPUs
-  -- than sm_89, mma.sync casts f8 to f16 first, which takes registers, too.
+  -- Sums of blocks of K that have scales take as many registers as those of all K. On sm_90
+  -- mma.sync has no f8: the compiler casts to f16 first, which takes registers, too.
   { name = "mma 128x128x128, 8 warps", device = "cuda", template = MMA, types = F8, only_sm = 89,
     tile = { 128, 128, 128 }, warps = { 4, 2 }, stages = 3, min_blocks = 1, scaled = true,
     when = function(p) return is_deep(p) and fills(1, 128, 128)(p) end },

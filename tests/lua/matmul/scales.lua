@@ -78,6 +78,7 @@ if sm == 90 then
   try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
     l = 2 })
   try(f8e4m3, 64, 64, 128, powers{64}, powers{64}, { config = "hopper 64x64x128, scaled" })
+  try(f8e4m3, 64, 64, 256, powers{64, 2}, powers{64, 2}, { config = "hopper 64x64x128, scaled" })
 end
 
 -- Groups of rows: B has scales of its own in each group.
