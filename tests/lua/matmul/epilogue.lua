@@ -50,7 +50,8 @@ local function try(dtype, m, n, k, is_by_rows, options)
   for _, op in ipairs(ops) do
     outputs[op] = { zeros(f32, {extent[op:match "^%a+"], l}), op }
   end
-  matmul(A, B, C, { config = options.config, split = options.split, epilogue = ending,
+  matmul(A, B, C, { config = options.config, split = options.split, blocks = options.blocks,
+    epilogue = ending,
     operands = { bias = bias, scale = scale, shift = 0.5 }, outputs = outputs })
   for q = 0, l - 1 do
     local v = reference.matmul(reference.cast(A(_, _, q), f32), reference.cast(B(_, _, q), f32))
@@ -85,9 +86,9 @@ for is_by_rows = 0, 1 do
     try(f16, 70, 66, 64, r, { config = "mma 64x64x64" })
   end
   if sm == 90 then
-    try(f16, 72, 136, 64, r, { config = "hopper 64x64x64", l = 2 })
-    try(bf16, 136, 264, 64, r, { config = "hopper 128x128x64" })
-    try(f16, 200, 136, 64, r, { config = "hopper 192x128x64, ping-pong" })
+    try(f16, 72, 136, 64, r, { config = "hopper 64x64x64", l = 2, blocks = 4 }) -- of many tiles
+    try(bf16, 136, 264, 64, r, { config = "hopper 128x128x64", blocks = 2 })
+    try(f16, 200, 136, 64, r, { config = "hopper 192x128x64, ping-pong", blocks = 1 })
   end
 end
 
@@ -102,6 +103,7 @@ local function try_glu(dtype, m, n, k, config)
   local A, B = small(dtype, row_major{m, k}), small(dtype, row_major{2 * n, k})
   local bias, pre, peak = small(f32, layout(2 * n)), zeros(f32, {m, n}), zeros(f32, m)
   local C = matmul(A, B, zeros(f32, row_major{m, n}), { glu = true, config = config, bias = bias,
+    blocks = 2,
     outputs = { pre = pre, peak = { peak, "row_max" } }, epilogue = gated }):to("cpu")
   local v = reference.matmul(reference.cast(A, f32), reference.cast(B, f32)):to("cpu")
   local b, p, top, wrong = bias:to("cpu"), pre:to("cpu"), peak:to("cpu"), 0

@@ -45,7 +45,7 @@ local function try(dtype, m, n, k, scale_a, scale_b, options)
   local A, B = small(dtype, by_rows(m, k, l)), small(dtype, by_rows(n, k, l))
   local C = zeros(f32, options.by_columns and layout{m, n, l} or by_rows(m, n, l))
   matmul(A, B, C, { scale_a = on_device(scale_a), scale_b = on_device(scale_b),
-    config = options.config, split = options.split, alpha = 2 })
+    config = options.config, split = options.split, blocks = 2, alpha = 2 })
   for q = 0, l - 1 do
     local want = reference.matmul(scaled(A, scale_a, q), scaled(B, scale_b, q))
     local got, wrong = C(_, _, q):to("cpu"), 0
