@@ -8,120 +8,22 @@
    order too. */
 #include <string.h>
 
-#include "runtime/ir/ir_tma.h"
-#include "lineage_places.h"
-
-/* --- the walk ------------------------------------------------------------------------------------------- */
-
-typedef struct Slice {
-  const CtSimtProgram *p;
-  const CtHistory *r;
-  const CtStep *step;
-  const CtIn *code;
-  CtPlaces wanted;
-  CtLineageRows *rows;
-} Slice;
-
-static void add_row_of(Slice *s, CtLineageKind kind, int lane, uint32_t buf, int64_t off,
-                       int64_t owner) {
-  CtLineageRow row = {.kind = kind,
-                      .loc = s->p->locs[s->code - s->p->code],
-                      .block = s->r->team[s->step->rank].block,
-                      .owner = owner,
-                      .thread = s->step->warp * CT_LANES + lane,
-                      .buf = buf,
-                      .off = off,
-                      .order = (uint32_t)(s->step - s->r->steps),
-                      .n = ct_in_row(s->code)->moves == CT_MOVES_NOT};
-  ct_lineage_add(s->rows, &row);
-}
-
-static void add_computes(Slice *s, int lane) {
-  add_row_of(s, CT_LINEAGE_COMPUTES, lane, 0, 0, s->r->team[s->step->rank].block);
-}
-
-/* --- the trail ------------------------------------------------------------------------------------------ */
-
-static void mark(Slice *s, CtTrailKind kind, uint64_t place, int lane) {
-  CtTrail *t = s->rows->trail;
-  if (t == NULL) {
-    return;
-  }
-  if (ct_grow(s->rows->alloc, &t->mark, &t->cap, t->n + 1, sizeof *t->mark, NULL) != CT_OK) {
-    s->rows->failed = true;
-    return;
-  }
-  t->mark[t->n] = (CtTrailMark){.kind = kind, .place = place};
-  CtTrailMark *m = &t->mark[t->n++];
-  if (kind != CT_TRAIL_BEGIN) {
-    m->step = (uint32_t)(s->step - s->r->steps);
-    m->code = (uint32_t)(s->code - s->p->code);
-    m->thread = s->step->warp * CT_LANES + lane;
-    m->block = s->r->team[s->step->rank].block;
-  }
-}
-
-static void want(Slice *s, uint64_t place, int lane) {
-  ct_places_want(&s->wanted, place);
-  mark(s, CT_TRAIL_WANT, place, lane);
-}
-
-/* The operand that begins at the first place has more places. */
-static void want_all(Slice *s, uint64_t place, int64_t n, int lane) {
-  want(s, place, lane);
-  for (int64_t i = 1; i < n; i++) {
-    ct_places_want(&s->wanted, place + (uint64_t)i);
-    mark(s, CT_TRAIL_BYTE, place + (uint64_t)i, lane);
-  }
-}
-
-/* The operand is 0, from no memory: a place that nothing else has. */
-static void want_zero(Slice *s, int lane) { mark(s, CT_TRAIL_WANT, CT_TRAIL_NOWHERE, lane); }
-
-static bool take(Slice *s, uint64_t place, int lane) {
-  bool is_wanted = ct_places_take(&s->wanted, place);
-  if (is_wanted) {
-    mark(s, CT_TRAIL_TAKE, place, lane);
-  }
-  return is_wanted;
-}
-
-/* Says which element of global memory the first of `n` places is that were wanted last. */
-static void name_wanted(Slice *s, int64_t n, uint32_t i, int64_t off) {
-  const CtSimtBuf *buf = &s->p->bufs[i];
-  CtTrail *t = s->rows->trail;
-  if (t != NULL && !s->rows->failed && buf->space == CT_GLOBAL) {
-    CtTrailMark *m = &t->mark[t->n - (size_t)n];
-    m->buf = buf->memory;
-    m->off = ct_dtype_count(buf->of, ct_dtype_byte(buf->dtype, off));
-  }
-}
+#include "lineage_walk.h"
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-static const char *ptr_of(const Slice *s, const CtAccess *a) {
+static const char *ptr_of(const CtSlice *s, const CtAccess *a) {
   return s->r->ptrs[a - s->r->accesses];
 }
 
 /* The place of the first byte of an element; those that follow have the next numbers. */
-static uint64_t element_place(const Slice *s, const CtAccess *a, int64_t off, int lane) {
+static uint64_t element_place(const CtSlice *s, const CtAccess *a, int64_t off, int lane) {
   return memory_place(ptr_of(s, a) + off * (int64_t)a->mem->elem_bytes +
                       (int64_t)lane * a->mem->lane_bytes);
 }
 
-/* Notes an event, with elements counted in the tensor for which the memory was made. */
-static void note_in(Slice *s, CtLineageKind kind, uint32_t i, int64_t off, int lane,
-                    int64_t owner) {
-  const CtSimtBuf *buf = &s->p->bufs[i];
-  int64_t end = ct_dtype_byte(buf->dtype, off) + (int64_t)ct_value_bytes(buf->dtype);
-  for (int64_t e = ct_dtype_count(buf->of, ct_dtype_byte(buf->dtype, off));
-       ct_dtype_byte(buf->of, e) < end; e++) {
-    add_row_of(s, kind, lane, buf->memory, e, owner);
-  }
-}
-
 /* The block in whose shared memory the buffer was. */
-static int64_t owner_of(const Slice *s, const CtAccess *a) {
+static int64_t owner_of(const CtSlice *s, const CtAccess *a) {
   const CtWorker *team = s->r->team;
   for (int i = 0; a->buf->is_remote && i < s->p->n_cluster; i++) {
     if (team[i].shared + a->buf->at == ptr_of(s, a)) {
@@ -131,42 +33,42 @@ static int64_t owner_of(const Slice *s, const CtAccess *a) {
   return team[s->step->rank].block;
 }
 
-static void note_memory(Slice *s, CtLineageKind kind, const CtAccess *a, int64_t off, int lane) {
+static void note_memory(CtSlice *s, CtLineageKind kind, const CtAccess *a, int64_t off, int lane) {
   if (a->buf->space != CT_REGISTER) {
-    note_in(s, kind, a->buf_index, off, lane, owner_of(s, a));
+    ct_slice_note_in(s, kind, a->buf_index, off, lane, owner_of(s, a));
   }
 }
 
-static bool element_at(const Slice *s, const CtAccess *a, int64_t e, int lane, int64_t *off) {
+static bool element_at(const CtSlice *s, const CtAccess *a, int64_t e, int lane, int64_t *off) {
   return ct_history_at(s->r, (uint32_t)(a - s->r->accesses), e, lane, off);
 }
 
 /* Wants an element of a lane, for a value that this step gives to lane `by`; a 0 if a guard or a predicate leaves it
    out. */
-static void want_element_for(Slice *s, const CtAccess *a, int64_t e, int lane, int by) {
+static void want_element_for(CtSlice *s, const CtAccess *a, int64_t e, int lane, int by) {
   int64_t off, bytes = (int64_t)ct_value_bytes(a->buf->dtype);
   if (!element_at(s, a, e, lane, &off)) {
-    want_zero(s, by);
+    ct_slice_want_zero(s, by);
     return;
   }
   uint64_t at = element_place(s, a, off, lane);
-  want_all(s, at, bytes, by);
-  name_wanted(s, bytes, a->buf_index, off);
+  ct_slice_want_all(s, at, bytes, by);
+  ct_slice_name_wanted(s, bytes, a->buf_index, off);
   note_memory(s, CT_LINEAGE_READS, a, off, by);
 }
 
-static void want_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+static void want_element(CtSlice *s, const CtAccess *a, int64_t e, int lane) {
   want_element_for(s, a, e, lane, lane);
 }
 
 /* Did the set have a byte of the element that this step writes? Takes its bytes out. */
-static bool take_element(Slice *s, const CtAccess *a, int64_t e, int lane) {
+static bool take_element(CtSlice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off, bytes = (int64_t)ct_value_bytes(a->buf->dtype);
   bool found = false;
   if (s->wanted.n > 0 && element_at(s, a, e, lane, &off)) {
     uint64_t at = element_place(s, a, off, lane);
     for (int64_t i = 0; i < bytes && ct_places_may_have(&s->wanted, at, (uint64_t)bytes); i++) {
-      found |= take(s, at + (uint64_t)i, lane);
+      found |= ct_slice_take(s, at + (uint64_t)i, lane);
     }
     if (found) {
       note_memory(s, CT_LINEAGE_WRITES, a, off, lane);
@@ -185,30 +87,30 @@ static uint32_t field(const CtIn *in, int i) {
   return fields[i];
 }
 
-static void want_slot(Slice *s, int i, int lane) {
+static void want_slot(CtSlice *s, int i, int lane) {
   if (is_value(ct_in_roles(s->code)[i])) {
-    want(s, slot_place(s->step, field(s->code, i), lane), lane);
+    ct_slice_want(s, slot_place(s->step, field(s->code, i), lane), lane);
   }
 }
 
 /* Takes a lane of the slot in field d out of the set. */
-static bool take_slot(Slice *s, int lane) {
-  return take(s, slot_place(s->step, s->code->d, lane), lane);
+static bool take_slot(CtSlice *s, int lane) {
+  return ct_slice_take(s, slot_place(s->step, s->code->d, lane), lane);
 }
 
 /* --- instructions ----------------------------------------------------------------------------------------- */
 
 static bool is_scalar(char role) { return (role | 32) == 's'; }
 
-static bool is_active(const Slice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
+static bool is_active(const CtSlice *s, int lane) { return (s->step->mask >> lane & 1) != 0; }
 
 /* Is any lane of the slot in field d wanted? */
-static bool may_take_slot(const Slice *s) {
+static bool may_take_slot(const CtSlice *s) {
   return ct_places_may_have(&s->wanted, slot_place(s->step, s->code->d, 0), CT_LANES);
 }
 
 /* Wants the operands of an instruction; for a choice, only the one that was chosen. */
-static void want_operands(Slice *s, int lane) {
+static void want_operands(CtSlice *s, int lane) {
   if (ct_in_row(s->code)->selects) {
     want_slot(s, (s->step->chosen >> lane & 1) != 0 ? 2 : 3, lane);
     return;
@@ -218,7 +120,7 @@ static void want_operands(Slice *s, int lane) {
   }
 }
 
-static void walk_plain(Slice *s) {
+static void walk_plain(CtSlice *s) {
   char role = ct_in_roles(s->code)[0];
   bool is_set = ct_in_row(s->code)->moves == CT_MOVES_TO_VARIABLE; /* though its letter is small */
   uint32_t lanes = is_set && !is_scalar(role) ? s->step->mask : CT_ALL_LANES;
@@ -232,12 +134,12 @@ static void walk_plain(Slice *s) {
     }
     want_operands(s, lane);
     if (is_active(s, lane)) {
-      add_computes(s, lane);
+      ct_slice_add_computes(s, lane);
     }
   }
 }
 
-static uint32_t take_slots(Slice *s) {
+static uint32_t take_slots(CtSlice *s) {
   uint32_t taken = 0;
   for (int lane = may_take_slot(s) ? 0 : CT_LANES; lane < CT_LANES; lane++) {
     taken |= (uint32_t)ct_places_take(&s->wanted, slot_place(s->step, s->code->d, lane)) << lane;
@@ -246,15 +148,15 @@ static uint32_t take_slots(Slice *s) {
 }
 
 /* Values that lanes get from other lanes: a VOTE from all of them. */
-static void walk_lanes(Slice *s) {
+static void walk_lanes(CtSlice *s) {
   for (uint32_t rest = take_slots(s) & s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    mark(s, CT_TRAIL_TAKE, slot_place(s->step, s->code->d, lane), lane);
+    ct_slice_mark(s, CT_TRAIL_TAKE, slot_place(s->step, s->code->d, lane), lane);
     uint32_t from = s->step->from == NULL ? s->step->mask : s->step->from[lane];
     for (; from != 0; from &= from - 1) {
       want_slot(s, 1, ct_first_lane(from));
     }
-    add_computes(s, lane);
+    ct_slice_add_computes(s, lane);
   }
 }
 
@@ -265,25 +167,25 @@ static uint64_t tally_place(const CtStep *s, int warp) {
   return slot_place(&of, s->chosen, 0);
 }
 
-static void walk_tally(Slice *s) {
+static void walk_tally(CtSlice *s) {
   bool is_wanted = ct_places_take(&s->wanted, tally_place(s->step, s->step->warp));
   for (uint32_t rest = is_wanted ? s->step->mask : 0; rest != 0; rest &= rest - 1) {
     want_slot(s, 1, ct_first_lane(rest));
   }
 }
 
-static void walk_tallied(Slice *s) {
+static void walk_tallied(CtSlice *s) {
   uint32_t wanted = take_slots(s) & s->step->mask;
   for (int warp = 0; wanted != 0 && warp < s->p->n_warps; warp++) {
     ct_places_want(&s->wanted, tally_place(s->step, warp));
   }
   for (; wanted != 0; wanted &= wanted - 1) {
-    add_computes(s, ct_first_lane(wanted));
+    ct_slice_add_computes(s, ct_first_lane(wanted));
   }
 }
 
 /* d has a value for each active lane, or one for all of them from the same element. */
-static void walk_load(Slice *s, const CtAccess *a) {
+static void walk_load(CtSlice *s, const CtAccess *a) {
   bool is_one = is_scalar(ct_in_roles(s->code)[0]);
   for (uint32_t rest = is_one ? CT_ALL_LANES : s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
@@ -293,7 +195,7 @@ static void walk_load(Slice *s, const CtAccess *a) {
   }
 }
 
-static void walk_store(Slice *s, const CtAccess *a) {
+static void walk_store(CtSlice *s, const CtAccess *a) {
   for (int lane = CT_LANES - 1; lane >= 0; lane--) { /* the last lane wins */
     if (take_element(s, a, 0, lane)) {
       want_slot(s, 0, lane);
@@ -301,14 +203,14 @@ static void walk_store(Slice *s, const CtAccess *a) {
   }
 }
 
-static void walk_dot(Slice *s, const CtAccess *a) {
+static void walk_dot(CtSlice *s, const CtAccess *a) {
   for (uint32_t rest = s->step->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     if (!take_slot(s, lane)) {
       continue;
     }
     want_slot(s, 3, lane);
-    add_computes(s, lane);
+    ct_slice_add_computes(s, lane);
     for (int64_t e = 0; e < a[0].n; e++) {
       want_element(s, &a[0], e, lane);
       want_element(s, &a[1], e, lane);
@@ -318,7 +220,7 @@ static void walk_dot(Slice *s, const CtAccess *a) {
 
 /* The lanes came one after the other, so the walk begins with the last. An operation on two
    elements at once has both in one value. */
-static void walk_atomic(Slice *s, const CtAccess *a) {
+static void walk_atomic(CtSlice *s, const CtAccess *a) {
   CtAtomicImm imm = {.imm = s->code->imm};
   bool replaces = imm.u.op == CT_OP_ATOMIC_STORE || imm.u.op == CT_OP_ATOMIC_EXCH;
   for (int lane = CT_LANES - 1; lane >= 0; lane--) {
@@ -345,7 +247,7 @@ static void walk_atomic(Slice *s, const CtAccess *a) {
 
 /* --- tile operations ---------------------------------------------------------------------------------------- */
 
-static const CtAccess *by_role(const Slice *s, CtAccessRole role) {
+static const CtAccess *by_role(const CtSlice *s, CtAccessRole role) {
   for (uint32_t i = 0; i < s->step->n_accesses; i++) {
     const CtAccess *a = &s->r->accesses[s->step->accesses + i];
     if (a->role == role) {
@@ -355,7 +257,7 @@ static const CtAccess *by_role(const Slice *s, CtAccessRole role) {
   return NULL;
 }
 
-static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+static void want_products(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
   int64_t m = e % dst->n_rows, n = e / dst->n_rows;
@@ -367,7 +269,7 @@ static void want_products(Slice *s, const CtAccess *dst, int64_t e, int lane) {
 }
 
 /* Wants the element at a place of an atom's A or B, of the group of lanes that has it. */
-static void want_of_atom(Slice *s, const CtAccess *x, int which, int group, int at, int64_t tile,
+static void want_of_atom(CtSlice *s, const CtAccess *x, int which, int group, int at, int64_t tile,
                          int by) {
   const CtMma *mma = s->p->tiles[s->code->imm].mma;
   for (int i = 0; i < mma->values[which] * CT_LANES; i++) {
@@ -379,7 +281,7 @@ static void want_of_atom(Slice *s, const CtAccess *x, int which, int group, int 
 
 /* Wants the row of A and the column of B from which the atoms made an element. All lanes of its
    group have parts of them. */
-static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+static void want_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
   const CtMma *mma = s->p->tiles[s->code->imm].mma;
   int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
@@ -403,7 +305,7 @@ static void want_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
 }
 
 /* The same for wgmma, whose tiles belong to the whole warp group: see simt_lower_mma.c. */
-static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+static void want_group_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   enum { WARPS = 4 };
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
   const CtMma *mma = s->p->tiles[s->code->imm].mma;
@@ -429,7 +331,7 @@ static void want_group_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane)
 }
 
 /* The same for tcgen05, whose tiles belong to the whole block. */
-static void want_block_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+static void want_block_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
   const CtMma *mma = s->p->tiles[s->code->imm].mma;
   int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
@@ -445,7 +347,7 @@ static void want_block_atoms(Slice *s, const CtAccess *dst, int64_t e, int lane)
 }
 
 /* Wants what a copy by a warp moved into an element; other lanes may have had it. */
-static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+static void want_moved(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
   const CtMove *m = t->move;
@@ -458,15 +360,16 @@ static void want_moved(Slice *s, const CtAccess *dst, int64_t e, int lane) {
 }
 
 /* Wants the source of a copy; notes 0 if a guard or a predicate leaves it out. */
-static void want_source(Slice *s, const CtAccess *a, int64_t e, int lane) {
+static void want_source(CtSlice *s, const CtAccess *a, int64_t e, int lane) {
   int64_t off;
   if (a->buf->space != CT_REGISTER && !element_at(s, a, e, lane, &off)) {
-    add_row_of(s, CT_LINEAGE_ZEROS, lane, a->buf->memory, 0, s->r->team[s->step->rank].block);
+    ct_slice_add_row_of(s, CT_LINEAGE_ZEROS, lane, a->buf->memory, 0,
+                        s->r->team[s->step->rank].block);
   }
   want_element(s, a, e, lane);
 }
 
-static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
+static void want_sources(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A);
   const CtTileOp *t = &s->p->tiles[s->code->imm];
   bool is_fill = t->op == CT_OP_FILL, is_axpby = t->op == CT_OP_AXPBY;
@@ -484,18 +387,18 @@ static void want_sources(Slice *s, const CtAccess *dst, int64_t e, int lane) {
     want_source(s, a, e, lane);
   }
   if (is_fill || is_axpby) { /* the operands of a TILE may be of any kind */
-    want(s, slot_place(s->step, s->code->d, lane), lane);
+    ct_slice_want(s, slot_place(s->step, s->code->d, lane), lane);
   }
   if (is_axpby) {
-    want(s, slot_place(s->step, s->code->a, lane), lane);
+    ct_slice_want(s, slot_place(s->step, s->code->a, lane), lane);
   }
   if (dst->reads) {
     want_element(s, dst, e, lane);
   }
-  add_computes(s, lane);
+  ct_slice_add_computes(s, lane);
 }
 
-static void walk_lane(Slice *s, const CtAccess *dst, int lane, int64_t first, int64_t end) {
+static void walk_lane(CtSlice *s, const CtAccess *dst, int lane, int64_t first, int64_t end) {
   for (int64_t e = end - 1; e >= first; e--) {
     if (take_element(s, dst, e, lane)) {
       want_sources(s, dst, e, lane);
@@ -503,7 +406,7 @@ static void walk_lane(Slice *s, const CtAccess *dst, int lane, int64_t first, in
   }
 }
 
-static void walk_tile(Slice *s) {
+static void walk_tile(CtSlice *s) {
   const CtAccess *dst = by_role(s, CT_ACCESS_DST);
   if (dst == NULL || !ct_places_may_take(&s->wanted, dst, ptr_of(s, dst))) {
     return;
@@ -520,66 +423,10 @@ static void walk_tile(Slice *s) {
   }
 }
 
-/* --- boxes -------------------------------------------------------------------------------------------------- */
-
-static bool take_bytes(Slice *s, const char *at, int64_t n, int lane) {
-  bool found = false;
-  for (int64_t i = 0; i < n; i++) {
-    found |= take(s, memory_place(at + i), lane);
-  }
-  return found;
-}
-
-/* Walks over an element of a box in a block: a load wrote it there, or a store read it. */
-static void walk_element(Slice *s, const CtSimtTma *t, const CtHistoryBox *b, const CtTmaUnit *u,
-                         int rank, int64_t i) {
-  int64_t bytes = (int64_t)ct_value_bytes(t->dtype), owner = s->r->team[rank].block;
-  const char *in_shared = s->r->team[rank].shared + u->place + i;
-  const char *in_global = b->global + u->off + i;
-  int64_t at_shared = ct_dtype_count(t->dtype, u->place + i - s->p->bufs[t->shared].at);
-  int64_t at_global = ct_dtype_count(t->dtype, u->off + i);
-  bool is_inside = i >= u->from && i < u->to;
-  if (!t->is_store && take_bytes(s, in_shared, bytes, b->lane)) {
-    note_in(s, CT_LINEAGE_WRITES, t->shared, at_shared, b->lane, owner);
-    if (is_inside) {
-      want_all(s, memory_place(in_global), bytes, b->lane);
-      name_wanted(s, bytes, t->global, at_global);
-      note_in(s, CT_LINEAGE_READS, t->global, at_global, b->lane, owner);
-    } else {
-      want_zero(s, b->lane);
-      add_row_of(s, CT_LINEAGE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);
-    }
-  } else if (t->is_store && is_inside && take_bytes(s, in_global, bytes, b->lane)) {
-    note_in(s, CT_LINEAGE_WRITES, t->global, at_global, b->lane, owner);
-    want_all(s, memory_place(in_shared), bytes, b->lane);
-    note_in(s, CT_LINEAGE_READS, t->shared, at_shared, b->lane, owner);
-    if (t->reduce != CT_TMA_NONE) {
-      want_all(s, memory_place(in_global), bytes, b->lane);
-      name_wanted(s, bytes, t->global, at_global);
-      note_in(s, CT_LINEAGE_READS, t->global, at_global, b->lane, owner);
-      add_computes(s, b->lane);
-    }
-  }
-}
-
-static void walk_boxes(Slice *s) {
-  const CtSimtTma *t = &s->p->tmas[s->code->imm];
-  for (uint32_t i = s->step->n_accesses; i-- > 0;) {
-    const CtHistoryBox *b = &s->r->boxes[s->step->accesses + i];
-    for (uint32_t ranks = b->ranks; ranks != 0; ranks &= ranks - 1) {
-      for (int64_t u = 0; u < b->n; u++) {
-        for (int64_t at = 0; at < CT_TMA_UNIT; at += ct_dtype_span(t->dtype, 1)) {
-          walk_element(s, t, b, &b->units[u], ct_first_lane(ranks), at);
-        }
-      }
-    }
-  }
-}
-
-static void walk_step(Slice *s) {
+static void walk_step(CtSlice *s) {
   uint32_t op = s->code->u.op;
   if (op == CT_SIMT_TMA) {
-    walk_boxes(s);
+    ct_slice_walk_boxes(s);
     return;
   }
   const CtAccess *a = s->step->n_accesses == 0 ? NULL : &s->r->accesses[s->step->accesses];
@@ -606,11 +453,11 @@ static void walk_step(Slice *s) {
 
 void ct_simt_slice(const CtSimtProgram *p, const CtHistory *r, const char *at, size_t bytes,
                    CtLineageRows *rows) {
-  Slice s = {.p = p, .r = r, .wanted = {.alloc = rows->alloc}, .rows = rows};
+  CtSlice s = {.p = p, .r = r, .wanted = {.alloc = rows->alloc}, .rows = rows};
   for (size_t i = 0; i < bytes; i++) {
     ct_places_want(&s.wanted, memory_place(at + i));
   }
-  mark(&s, CT_TRAIL_BEGIN, memory_place(at), 0);
+  ct_slice_mark(&s, CT_TRAIL_BEGIN, memory_place(at), 0);
   for (size_t i = r->n_steps; i-- > 0 && s.wanted.n > 0 && !rows->failed;) {
     s.step = &r->steps[i];
     s.code = &p->code[s.step->code];
