@@ -80,14 +80,14 @@ for is_by_rows = 0, 1 do
   try(f32, 64, 66, 32, r, { l = 2 })
   try(f16, 70, 40, 64, r, { split = 2 })
   if sm >= 80 then
-    try(f32, 130, 70, 32, r, { config = "simt 64x64x16 turned" })
-    try(f32, 130, 70, 64, r, { config = "simt 128x64x32 turned, 2 slices" })
+    try(f32, 70, 66, 32, r, { config = "simt 64x64x16 turned" })
+    if r then try(f32, 130, 40, 64, r, { config = "simt 128x64x32 turned, 2 slices" }) end
     try(f32, 36, 40, 32, r, { config = "dots 32x16x32" })
     try(f16, 70, 66, 64, r, { config = "mma 64x64x64" })
   end
   if sm == 90 then
     try(f16, 72, 136, 64, r, { config = "hopper 64x64x64", l = 2, blocks = 4 }) -- of many tiles
-    try(bf16, 136, 264, 64, r, { config = "hopper 128x128x64", blocks = 2 })
+    try(bf16, 136, 136, 64, r, { config = "hopper 128x128x64", blocks = 2 })
     try(f16, 200, 136, 64, r, { config = "hopper 192x128x64, ping-pong", blocks = 1 })
   end
 end
@@ -126,7 +126,7 @@ end
 if sm == 90 then
   try_glu(f16, 72, 24, 64, "hopper 16x64x64")
   try_glu(bf16, 72, 104, 64, "hopper 64x64x64")
-  try_glu(f16, 136, 136, 64, "hopper 192x128x64, ping-pong")
+  try_glu(f16, 136, 104, 64, "hopper 192x128x64, ping-pong")
   local hopper, operator = require "cuttle.gemm_hopper", require "cuttle.matmul"
   local W = zeros(f8e4m3, row_major{64, 128})
   print(hopper.trouble({ tile = {16, 64, 128} }, operator.problem(W, W, -- expect: a tile has 8 bytes of a row of C, and TMA stores 16 or more

@@ -67,12 +67,12 @@ try(f8e4m3, 20, 30, 256, powers{20}, nil, { split = 2 })
 try(bf16, 20, 30, 64, powers{20}, powers{30})
 try(i8, 20, 30, 64, powers{20}, 0.5)
 if sm >= 89 then
-  try(f8e4m3, 70, 140, 260, powers{70, 3}, powers{2, 3}, { config = "mma 64x64x128, f8" })
-  try(f8e5m2, 70, 140, 260, powers{70, 3}, powers{140, 3}, { config = "mma 64x64x128, f8" })
+  try(f8e4m3, 36, 140, 260, powers{36, 3}, powers{2, 3}, { config = "mma 64x64x128, f8" })
+  try(f8e5m2, 36, 70, 260, powers{36, 3}, powers{70, 3}, { config = "mma 64x64x128, f8" })
 end
 if sm == 90 then
   for _, by_columns in ipairs { false, true } do
-    try(f8e4m3, 132, 144, 272, powers{132, 3}, powers{2, 3},
+    try(f8e4m3, 72, 144, 272, powers{72, 3}, powers{2, 3},
       { config = "hopper 128x128x128, scaled", by_columns = by_columns })
   end
   try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
