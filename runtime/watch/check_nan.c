@@ -70,7 +70,7 @@ static bool computes(const CtSimtProgram *p, const CtIn *code) {
   }
   const CtTileOp *t = &p->tiles[code->imm];
   return narrows(p, t) || ((t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY || t->op == CT_OP_MMA ||
-                            t->op == CT_OP_WGMMA) &&
+                            t->op == CT_OP_WGMMA || t->op == CT_OP_TCGEN05_MMA) &&
                            ct_is_float(t->dtype));
 }
 

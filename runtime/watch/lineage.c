@@ -480,7 +480,8 @@ bool ct_lineage_code(const CtSimtProgram *p, uint32_t code, CtLineageCode *out) 
     return false;
   }
   const CtIn *in = &p->code[code];
-  bool is_mma = in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA;
+  bool is_mma =
+      in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA || in->u.op == CT_SIMT_TCGEN05_MMA;
   *out = (CtLineageCode){.name = op_name(p, in),
                          .chunk = p->chunks[p->locs[code].chunk],
                          .line = p->locs[code].line,

@@ -95,7 +95,7 @@ function makers.DOT(node, operands)
   return chain_of(node, table.remove(operands, 1), operands, 1)
 end
 function makers.mma(node, operands) return chunks_of(node, operands, node.code.mma_k) end
-makers.wgmma = makers.mma
+makers.wgmma, makers.tcgen05_mma = makers.mma, makers.mma
 function makers.axpby(node, operands) -- the sum so far, then what is added to it; their factors
   node.op, node[1], node[2] = "axpby", operands[4] or START, operands[1]
   if operands[2] ~= START or operands[3] ~= START then
@@ -121,7 +121,7 @@ function makers.atomic_add(node, operands)
   return node
 end
 
-local movers = { SHFL = true, copy = true, warp_copy = true, fill = true }
+local movers = { SHFL = true, copy = true, warp_copy = true, tcgen05_copy = true, fill = true }
 
 local function is_move(code)
   return code.moves or movers[code.name] or code.name:find "^LOAD" or code.name:find "^STORE"

@@ -36,6 +36,20 @@ for text in tostring(t):gmatch "%f[%w][AB]%(%d[^%s,]*,[^%s,]*" do print(text) en
 -- expect: A(83,0..31)
 -- expect: B(27,0..31)
 
+-- Each product adds 16 terms of K.
+local top = sum_order(kern { grid = 1, block = 128 }, { C = { 83, 27 } }, A, B, C).levels[1]
+print(top.op, top.how, top.n)
+-- expect: tcgen05_mma	in order	2
+
+-- An infinity times 0.
+A[{ 83, 2 }], B[{ 27, 2 }] = 1 / 0, 0
+local _, text = pcall(function()
+  kern { grid = 1, block = 128, check = { nan = true } } (A, B, C)
+end)
+print(tostring(text):match "nan: [^\n]*")
+-- expect: nan: infinite operands, none of them NaN, give NaN in acc at (83,27), extent (128,32), by thread (0,0,0) of block (0,0,0)
+A[{ 83, 2 }] = 0
+
 -- A file has the whole launch, and check finds nothing in it.
 local path <const> = os.tmpname()
 capture(kern:prepare { grid = 1, block = 128 } (A, B, C), path, { data = true })
