@@ -6,6 +6,7 @@
 -- With --csv a line is "example,kernel,counter,ours,ncu". NCU in the environment is ncu's path.
 package.path = "tests/support/?.lua;" .. package.path
 
+local shell = dofile "scripts/shell.lua"
 local examples <const> = {
   { "sgemm_1", "256", "256", "64" }, { "sgemm_2", "256", "256", "64" },
   { "sgemm_2d_blocktiling", "512" }, { "sgemm_sm80", "256", "256", "128" }, { "gett" },
@@ -144,21 +145,14 @@ local program <const> = arg[-1]
 
 local function quoted(list)
   local out = {}
-  for i, text in ipairs(list) do out[i] = "'" .. text:gsub("'", "'\\''") .. "'" end
+  for i, text in ipairs(list) do out[i] = shell.quote(text) end
   return table.concat(out, " ")
-end
-
-local function output_of(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
 end
 
 -- {[kernel] = {[counter] = sum}}, kernels in their order too.
 local function ours_of(path, args, sm)
   local command = quoted { program, arg[0], "--count", tostring(sm), path, table.unpack(args) }
-  local all, text = {}, output_of("CUTTLE_DEVICE=cpu " .. command)
+  local all, text = {}, shell.capture("CUTTLE_DEVICE=cpu " .. command)
   for kernel, name, n in text:gmatch "([^\t\n]+)\t([^\t\n]+)\t(%d+)" do
     if not all[kernel] then
       all[kernel] = {}
@@ -215,7 +209,7 @@ local function theirs_of(path, args, kernels)
   local command = quoted { ncu, "--csv", "--print-units", "base", "--target-processes", "all",
     "--clock-control", "none", "--kernel-name", "regex:^(" .. table.concat(kernels, "|") .. ")$",
     "--metrics", metrics(), program, arg[0], "--run", path, table.unpack(args) }
-  local text = output_of("CUTTLE_DEVICE=cuda " .. command .. " 2>&1")
+  local text = shell.capture("CUTTLE_DEVICE=cuda " .. command .. " 2>&1")
   local all = read_ncu(text)
   if not next(all) then io.stderr:write("# ncu counted nothing; it said:\n", text, "\n") end
   return all

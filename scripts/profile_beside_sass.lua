@@ -13,17 +13,11 @@
 -- (TMA, wgmma, ranks).
 -- Products have the same tiles in both runs. bfs works on its vertices in the order in which atomic
 -- operations gave them places: it differs from run to run.
+local shell = dofile "scripts/shell.lua"
 local program <const>, other <const> = arg[-1], "scripts/profile_beside_ncu.lua"
 local SM <const> = 90
 local SOURCES <const> = "scripts/sass_run/run.c scripts/sass_run/lanes.c runtime/watch/banks.c"
 local CAN <const> = "nvdisasm --version >/dev/null 2>&1 && cc --version >/dev/null 2>&1"
-
-local function output_of(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
-end
 
 local function fields_of(line)
   local fields = {}
@@ -49,7 +43,7 @@ local function quoted(path, args) return ("'%s' %s"):format(path, table.concat(a
 
 local function ours_of(path, args)
   local counts = {}
-  local text = output_of(("CUTTLE_DEVICE=cpu '%s' %s --lines %d %s"):format(program, other, SM,
+  local text = shell.capture(("CUTTLE_DEVICE=cpu '%s' %s --lines %d %s"):format(program, other, SM,
     quoted(path, args)))
   for line in text:gmatch "[^\n]+" do
     local f = fields_of(line)
@@ -132,7 +126,7 @@ end
 
 local function sizes()
   local args = {}
-  for line in output_of(("'%s' %s --sizes"):format(program, other)):gmatch "[^\n]+" do
+  for line in shell.capture(("'%s' %s --sizes"):format(program, other)):gmatch "[^\n]+" do
     local name, rest = line:match "^(%S+)%s*(.*)$"
     args[name] = { rest }
   end
@@ -142,7 +136,7 @@ end
 local function names_of()
   if #arg > 0 then return arg end
   local names = {}
-  for path in output_of "ls examples/*.lua":gmatch "[^\n]+" do
+  for path in shell.capture "ls examples/*.lua":gmatch "[^\n]+" do
     names[#names + 1] = path:match "([^/]*)%.lua$"
   end
   return names
@@ -153,7 +147,7 @@ local function main()
     print "1..0 # skip no nvdisasm on the PATH, or no C compiler"
     return
   end
-  local folder = output_of("mktemp -d"):match "[^\n]+"
+  local folder = shell.capture("mktemp -d"):match "[^\n]+"
   assert(os.execute(("cc -w -O2 -std=gnu11 -shared -fPIC -I. -o '%s/driver' %s -lm -ldl"):format(
     folder, SOURCES)))
   local counts, args = { equal = 0, shared = 0, unsure = 0, wrong = 0 }, sizes()

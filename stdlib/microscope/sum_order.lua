@@ -103,21 +103,19 @@ function makers.axpby(node, operands) -- the sum so far, then what is added to i
   end
   return node
 end
-function makers.TMA(node, operands)
+-- An atomic addition to operand `sum`, or what there is of the two.
+local function atomic(node, operands, sum, added)
   if #operands < 2 then return operands[1] or START end
-  node.op, node[1], node[2] = "atomic", operands[2], operands[1]
+  node.op, node[1], node[2] = "atomic", operands[sum], operands[added]
   return node
 end
+function makers.TMA(node, operands) return atomic(node, operands, 2, 1) end
+function makers.atomic_add(node, operands) return atomic(node, operands, 1, 2) end
 function makers.ADD(node, operands) -- what nobody wrote comes first
   local x, y = operands[1], operands[2]
   node.op = "add"
   if y == START then x, y = y, x end
   node[1], node[2] = x, y
-  return node
-end
-function makers.atomic_add(node, operands)
-  if #operands < 2 then return operands[1] or START end
-  node.op, node[1], node[2] = "atomic", operands[1], operands[2]
   return node
 end
 
