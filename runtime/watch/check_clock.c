@@ -437,10 +437,11 @@ static void take_into_tensor(const CtClocks *c, int rank, const CtWarp *w) {
   }
 }
 
-bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp) {
+bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+                               bool in_order) {
   const CtClocks *c = k->clocks;
   bool is_own = old->component == ct_clock_of_agent(c, k->k->rank, warp, (CtAgent)old->agent);
-  return is_own || tensor_row(c, k->k->rank, warp)[old->component] >= old->clock;
+  return (in_order && is_own) || tensor_row(c, k->k->rank, warp)[old->component] >= old->clock;
 }
 
 uint32_t ct_clock_of(const CtCheckWorker *k, int32_t warp, CtAgent agent, uint32_t *component) {

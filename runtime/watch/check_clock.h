@@ -135,9 +135,10 @@ void ct_clock_end_block(CtCheckWorker *k);                     /* a block that h
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);
 
-/* Of tensor memory: does the older access come before what the warp does there now? Copies of the same warp are over, and
-   its products are pipelined; of other work the warp must know, and have called a CT_SYNC_AFTER since. */
-bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp);
+/* Of tensor memory: does the older access come before what the warp does there now? `in_order`: it does if it is the
+   warp's own; of other work the warp must know, and have called a CT_SYNC_AFTER since. */
+bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+                               bool in_order);
 /* The component and the clock of what the warp, or its agent, does now; does a warp know of that? */
 uint32_t ct_clock_of(const CtCheckWorker *k, int32_t warp, CtAgent agent, uint32_t *component);
 bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, int lane, uint32_t component,

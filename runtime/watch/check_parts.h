@@ -154,6 +154,8 @@ void ct_tensor_begin_block(const CtCheckWorker *k);
 void ct_tensor_end_block(CtCheckWorker *k); /* a block that has not failed */
 void ct_tensor_access(CtCheckWorker *k, const CtAccess *a);
 void ct_tensor_sync(CtCheckWorker *k, const CtSyncNote *note);
+bool ct_tensor_is_before(const CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e,
+                         const CtCheckEvent *old);
 void ct_tensor_note_race(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, int lane,
                          const CtCheckEvent *old, int old_lane, bool old_writes, int64_t off);
 

@@ -97,6 +97,23 @@ void ct_tensor_access(CtCheckWorker *k, const CtAccess *a) {
   use->clock = ct_clock_of(k, warp, is_product ? CT_AGENT_UMMA : CT_AGENT_NONE, &use->component);
 }
 
+/* Are they two products that add to sums of one shape? */
+static bool are_pipelined(const CtSimtProgram *p, const CtAccess *a, const CtCheckEvent *e,
+                          const CtCheckEvent *old) {
+  if (a->agent != CT_AGENT_UMMA || a->role == CT_ACCESS_A) {
+    return false;
+  }
+  const CtMma *now = p->tiles[p->code[e->in].imm].mma, *then = p->tiles[p->code[old->in].imm].mma;
+  return now->rows == then->rows && now->n * now->groups == then->n * then->groups;
+}
+
+/* Copies of the same warp are over. Products of the same thread follow each other only if they are pipelined. */
+bool ct_tensor_is_before(const CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e,
+                         const CtCheckEvent *old) {
+  bool in_order = old->agent != CT_AGENT_UMMA || are_pipelined(k->k->job->program, a, e, old);
+  return ct_clock_tensor_is_before(k, old, e->warp, in_order);
+}
+
 void ct_tensor_note_race(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, int lane,
                          const CtCheckEvent *old, int old_lane, bool old_writes, int64_t off) {
   k->lacks_after = ct_clock_knows(k, e->warp, CT_ANY_LANE, old->component, old->clock);

@@ -296,6 +296,11 @@ static const char *tensor_order(const CtFound *f) {
     return "; the thread knows of it, but %l may still come before it: put "
            "tcgen05_after_thread_sync() between the wait or the barrier and %l";
   }
+  if (f->agent == CT_AGENT_UMMA && f->other_agent == CT_AGENT_UMMA) {
+    return "; only products of one thread that add to sums of one shape follow each other: wait "
+           "before %l for a phase of an mbarrier at which a tcgen05_commit() after %m arrived, then "
+           "call tcgen05_after_thread_sync()";
+  }
   return f->other_agent == CT_AGENT_UMMA
              ? "; a product is complete once a phase of an mbarrier is over at which a later "
                "tcgen05_commit() arrived: wait for that before %l, then call "

@@ -132,7 +132,7 @@ static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, CtLanePair lanes, bool old_writes) {
   const CtCheckEvent *e = &t->event;
   if (t->a->buf->space == CT_TENSOR) {
-    return ct_clock_tensor_is_before(ct_check_worker(t->a->w->worker), old, e->warp);
+    return ct_tensor_is_before(ct_check_worker(t->a->w->worker), t->a, e, old);
   }
   bool are_reads =
       old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes && !t->a->writes;
