@@ -142,6 +142,15 @@ local function scaled(v, e) return v * e.by end
 print(matmul(A, A, { epilogue = scaled, operands = { by = 2 } })[0],
   matmul(A, A, { epilogue = scaled, operands = { by = 0.5 } })[0])     -- expect: 8.0	2.0
 
+-- A branch may assign an output that has a value before it.
+local R, kept = randn(f32, {8, 8}), zeros(f32, {8, 8})
+matmul(R, R, { outputs = { kept = kept }, epilogue = function(v, e)
+  e.kept = 0.0
+  if v > 0.0 then e.kept = v end
+  return v
+end })
+print(allclose(kept, matmul(R, R, { epilogue = function(v) return max(v, 0.0) end }))) -- expect: true
+
 -- The steps that join what was reduced are none of K in parts.
 local total = zeros(f32, 1)
 local launch, name, steps = require "cuttle.matmul".prepare(A, A, zeros(f32, {4, 4}), {
