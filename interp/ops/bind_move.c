@@ -223,11 +223,11 @@ static const luaL_Reg functions[] = {
 
 static const luaL_Reg internals[] = {{"_launch.table_on", table_on}, {NULL, NULL}};
 
-static const luaL_Reg methods[] = {{"to", to}, {NULL, NULL}};
+static const luaL_Reg own_methods[] = {{"to", to}, {NULL, NULL}};
 
-void bind_add_moves(lua_State *L, int module, int table) {
-  lua_pushvalue(L, table);
-  luaL_setfuncs(L, methods, 0);
+void bind_add_moves(lua_State *L, int module, int methods) {
+  lua_pushvalue(L, methods);
+  luaL_setfuncs(L, own_methods, 0);
   luaL_setfuncs(L, functions, 0);
   lua_pushvalue(L, module);
   luaL_setfuncs(L, functions, 0);
