@@ -569,7 +569,7 @@ function unroll(start, stop, step) end
 ---     >> end)
 ---     > k{grid = 1, block = 128}()
 ---     tensor acc f32 (128,256):(1,128) in tensor memory
---- CuTe: TMEM::Allocator1Sm, make_fragment_C. PTX: tcgen05.alloc. MoYe: none.
+--- CuTe: TMEM::Allocator1Sm. PTX: tcgen05.alloc. MoYe: none.
 --- See: tmem_dealloc, tmem_copy, tmem_layout.
 ---@param dtype Dtype of 8, 16 or 32 bits
 ---@param shape Shape|Layout
