@@ -14,6 +14,7 @@ files["scripts/mutate_sync_subjects.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/rows.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/selections.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_selections.lua"] = { std = "lua54+cuttle" }
+files["scripts/fuzz_products.lua"] = { std = "lua54+cuttle" }
 files["scripts/litmus_gpu.lua"] = { std = "lua54+cuttle" }
 files["scripts/fingerprints.lua"] = { std = "lua54+cuttle" }
 files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }

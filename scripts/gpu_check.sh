@@ -70,6 +70,7 @@ for step in $steps; do
       for t in epilogue scales law mma hopper grouped nested; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
       done
+      run "$build/cuttle" scripts/fuzz_products.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
       ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed

@@ -1,0 +1,102 @@
+-- fuzz_products.lua: random products of matmul with scales, outputs, reductions and glu, on the
+-- device in use, against plain loops over reference.matmul on the host. Elements are small integers
+-- and scales powers of two, so that all but sums of rows is exact.
+--   cuttle scripts/fuzz_products.lua [seconds] [seed]
+local seconds, seed = tonumber(arg[1]) or 20, math.tointeger(arg[2]) or 1
+local BLOCK <const> = 128
+
+local types <const> = { "f8e4m3", "f16", "f32" }
+local configs <const> = {
+  f8e4m3 = { "mma 64x64x128, f8", "hopper 64x64x128, scaled", "hopper 128x128x128, scaled" },
+  f16 = { "mma 64x64x64", "hopper 64x64x64", "hopper 128x128x64", "hopper 16x64x64" },
+  f32 = { "simt 64x64x16 turned", "dots 32x32x32" },
+}
+local here = zeros(f32, 1).device
+
+local function one_of(list) return list[math.random(#list)] end
+local function chance(n) return math.random(n) == 1 end
+
+local function small(dtype, rows, columns)
+  local x = reference.cast(rand(i32, rows * columns, -2, 3):to("cpu"), dtype)
+  return view(x:to(here), row_major{rows, columns})
+end
+
+-- A scale of all, rows or blocks of an operand, and its value, which is the same for all.
+local function scale(name, rows, k)
+  local deep, value = cdiv(k, BLOCK), one_of{0.5, 2.0, 4.0}
+  local extents = { {1}, {rows}, {rows, deep}, {cdiv(rows, BLOCK), deep} }
+  local kind = math.random(0, name == "f8e4m3" and 4 or 2)
+  return kind == 0 and value or full(f32, extents[kind], value):to(here), value
+end
+
+local function random_problem()
+  local name = one_of(types)
+  local m, n, k = math.random(90), math.random(90), math.random(280)
+  if chance(2) then m, n, k = cdiv(m, 8) * 8, cdiv(n, 8) * 8, cdiv(k, 16) * 16 end
+  local glu = chance(3)
+  if glu then n = cdiv(n, 2) * 2 end
+  local scale_a, a = scale(name, m, k)
+  local scale_b, b = scale(name, n, k)
+  return { name = name, m = m, n = n, k = k, glu = glu, columns = glu and n // 2 or n,
+           config = not chance(3) and one_of(configs[name]) or nil, factor = a * b,
+           scale_a = scale_a, scale_b = scale_b, by_rows = glu or chance(2) }
+end
+
+local function ending(v, e)
+  e.pre, e.sums, e.tops = v, v, v
+  return v + e.one
+end
+local function gated(v, w, e) return ending(v * w, e) end
+
+local function multiply(p)
+  local dtype, extents = require "cuttle"[p.name], {p.m, p.columns}
+  p.A, p.B = small(dtype, p.m, p.k), small(dtype, p.n, p.k)
+  p.C = zeros(f32, p.by_rows and row_major{p.m, p.columns} or layout(extents))
+  p.pre, p.sums, p.tops = zeros(f32, extents), zeros(f32, p.m), zeros(f32, p.columns)
+  return pcall(matmul, p.A, p.B, p.C, { config = p.config, blocks = math.random(3),
+    scale_a = p.scale_a, scale_b = p.scale_b, glu = p.glu, operands = { one = 1.0 },
+    outputs = { pre = p.pre, sums = { p.sums, "row_sum" }, tops = { p.tops, "column_max" } },
+    epilogue = p.glu and gated or ending })
+end
+
+-- How many results are wrong.
+local function count_wrong(p)
+  local R = reference.matmul(reference.cast(p.A, f32), reference.cast(p.B, f32)):to("cpu")
+  local C, pre, sums, tops = p.C:to("cpu"), p.pre:to("cpu"), p.sums:to("cpu"), p.tops:to("cpu")
+  local wrong, top = 0, {}
+  local function expect(is_right) wrong = wrong + (is_right and 0 or 1) end
+  local function made(i, j)
+    if not p.glu then return R[{i, j}] * p.factor end
+    return R[{i, 2 * j}] * R[{i, 2 * j + 1}] * p.factor * p.factor
+  end
+  for i = 0, p.m - 1 do
+    local sum = 0
+    for j = 0, p.columns - 1 do
+      local v = made(i, j)
+      sum, top[j] = sum + v, math.max(top[j] or -math.huge, v)
+      expect(pre[{i, j}] == v and C[{i, j}] == v + 1)
+    end
+    expect(math.abs(sums[i] - sum) <= 1e-4 * math.max(1, math.abs(sum)))
+  end
+  for j = 0, p.columns - 1 do expect(tops[j] == top[j]) end
+  return wrong
+end
+
+math.randomseed(seed)
+local n, n_refused, n_bad, began = 0, 0, 0, os.time()
+while os.difftime(os.time(), began) < seconds do
+  local p = random_problem()
+  local ok, why = multiply(p)
+  if not ok and why:find "is not for this problem" then
+    n_refused = n_refused + 1
+  else
+    local wrong = ok and count_wrong(p) or why
+    n = n + 1
+    if wrong ~= 0 then
+      n_bad = n_bad + 1
+      print(p.name, p.m, p.n, p.k, p.config, p.glu, p.by_rows, wrong)
+    end
+  end
+end
+print(("%d products, %d wrong; %d configurations were not for theirs"):format(n, n_bad, n_refused))
+os.exit(n_bad == 0, true)
