@@ -115,6 +115,7 @@ comma = ,
 # each takes a fifth of the build.
 SANITIZED_ISA := $(if $(findstring address,$(SANITIZE)),$(if $(shell grep -w avx512vl /proc/cpuinfo 2>/dev/null),avx512,avx2))
 ISAS = base $(if $(TARGET_IS_X86),$(or $(SANITIZED_ISA),avx2 avx512))
+LACKED_ISAS = $(foreach i,avx2 avx512,$(if $(filter $(i),$(ISAS)),,-DCT_SIMT_LACKS_$(i)))
 # Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay. Nothing unwinds
 # through them, so they do without tables for it: 2 % of what is installed. Sanitized ones stay at CFLAGS' level, and
 # those for old processors at -O0: at -O3 they take minutes to compile.
@@ -273,12 +274,12 @@ NO_UNWINDING = $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 $(foreach r,layout ir emit simt/lower watch,$(BUILD)/runtime/$(r)/%.o) $(BUILD)/interp/text/%.o: FILE_FLAGS = $(NO_UNWINDING)
 # The cores that this process may use; public headers as where they are installed.
 $(BUILD)/runtime/simt/simt.o $(BUILD)/lint/runtime/simt/simt: FILE_FLAGS = -D_GNU_SOURCE
-$(BUILD)/runtime/simt/run/simt_isa.o: FILE_FLAGS = $(foreach i,avx2 avx512,$(if $(filter $(i),$(ISAS)),,-DCT_SIMT_LACKS_$(i)))
+$(BUILD)/runtime/simt/run/simt_isa.o: FILE_FLAGS = $(LACKED_ISAS)
 # A limit that POSIX does not have: of the memory of data.
 $(BUILD)/interp/shell/worker.o $(BUILD)/lint/interp/shell/worker: FILE_FLAGS = -D_GNU_SOURCE
 # Where links lead.
 $(BUILD)/runtime/base/newfile.o $(BUILD)/lint/runtime/base/newfile: FILE_FLAGS = -D_XOPEN_SOURCE=700
-$(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS)
+$(BUILD)/tests/%.o: FILE_FLAGS = $(TEST_FLAGS) $(LACKED_ISAS)
 $(BUILD)/tests/%.o: WARNINGS += -Wno-switch-enum
 $(BUILD)/examples/%.o $(BUILD)/lint/examples/%: FILE_FLAGS = -I$(BUILD)/include
 $(EMBED_SRC:%.c=$(BUILD)/%.o): $(BUILD)/include/made

@@ -19,8 +19,10 @@ typedef struct Variant {
 
 static const Variant variants[] = {
     {"base", ct_tc_rows_base, ct_tc_cols_base, ct_tc_product_base},
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CT_SIMT_LACKS_avx2)
     {"avx2", ct_tc_rows_avx2, ct_tc_cols_avx2, ct_tc_product_avx2},
+#endif
+#if defined(__x86_64__) && !defined(CT_SIMT_LACKS_avx512)
     {"avx512", ct_tc_rows_avx512, ct_tc_cols_avx512, ct_tc_product_avx512},
 #endif
 };
@@ -61,13 +63,17 @@ static void multiply(const Variant *v, const CtTcModel *model, int m, int n, int
 }
 
 static bool can_run(size_t variant) {
+  const char *name = variants[variant].name;
 #if defined(__x86_64__)
-  return variant == 0 || (variant == 1 && __builtin_cpu_supports("avx2")) ||
-         (variant == 2 && __builtin_cpu_supports("avx512vl") &&
-          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"));
-#else
-  return variant == 0;
+  if (strcmp(name, "avx2") == 0) {
+    return __builtin_cpu_supports("avx2") != 0;
+  }
+  if (strcmp(name, "avx512") == 0) {
+    return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq");
+  }
 #endif
+  return strcmp(name, "base") == 0;
 }
 
 /* Ways to be tried that the model does not have. */
