@@ -17,8 +17,8 @@ local M = {}
 -- The topics in the order of help().
 local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "judge", "tensor",
   "kernel", "inline", "work", "products", "operators", "threads", "barriers", "tma", "clusters",
-  "math", "bits", "halves", "fast", "random", "atoms", "mesh", "sharded", "launch", "repl",
-  "rows", "selections", "optimizers" }
+  "math", "bits", "halves", "fast", "random", "atoms", "copies", "mesh", "sharded", "launch",
+  "repl", "rows", "selections", "optimizers" }
 
 -- {====== Lines of an entry ======
 
