@@ -37,7 +37,8 @@ return {
       uses = { "inttuple" }, circle = 3 },
 
     -- The IR knows no engine; passes know the IR only.
-    { name = "atom", files = { "ir/atoms?" }, uses = { "dtype" } }, -- layouts as texts
+    -- Layouts of atoms are texts.
+    { name = "atom", files = { "ir/atoms?", "ir/atom_[rt][%w_]+" }, uses = { "dtype" } },
     -- An IR as bytes, which go through builder and passes again.
     { name = "ir_file", files = { "ir/ir_file", "ir/ir_file_rows", "ir/ir_read", "ir/ir_write",
       "ir/ir_trust", "ir/ir_again" }, uses = { "ir", "pass" } },

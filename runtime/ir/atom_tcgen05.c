@@ -1,0 +1,199 @@
+/* atom_tcgen05.c: atoms of sm_100: products with sums in tensor memory, and loads and stores of it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "atom_row.h"
+
+typedef struct UmmaRow {
+  const char *operation, *kind;
+  CtAtomTypeId d, a, b;
+  bool is_every;
+} UmmaRow;
+
+static const UmmaRow ummas[] = {
+#define CT_UMMA(operation, kind, d, a, b, sizes)                                                   \
+  {#operation,       #kind,                                                                        \
+   CT_ATOM_TYPE_##d, CT_ATOM_TYPE_##a,                                                             \
+   CT_ATOM_TYPE_##b, SIZES_##sizes == SIZES_EVERY},
+#include "atoms.def"
+};
+
+typedef struct TmemRow {
+  const char *shape;
+  int lanes, bits, most;
+  const char *ptx;
+} TmemRow;
+
+static const TmemRow tmems[] = {
+#define CT_TMEM(shape, lanes, bits, most, ptx) {#shape, lanes, bits, most, ptx},
+#include "atoms.def"
+};
+
+/* {====== From rows to atoms ====== */
+
+static bool has_umma_size(const UmmaRow *row, bool is_a_shared, int m, int n) {
+  return ct_atom_has_n(row->is_every, n) && (m == 128 ? n % 16 == 0 : m == 64 && is_a_shared);
+}
+
+/* One thread issues it: the operands are whole matrices. */
+static CtAtom from_umma(const UmmaRow *row, bool is_a_shared, int m, int n) {
+  enum { K_BITS = 256 };
+  int k = K_BITS / ct_atom_types[row->a].bits;
+  CtAtom atom = {.kind = CT_ATOM_MMA,
+                 .family = "tcgen05",
+                 .sm = 100,
+                 .is_sm_specific = true,
+                 .times = 1,
+                 .section = "9.7.16.10.9.1",
+                 .threads = 1,
+                 .thr_id = "1:0",
+                 .m = m,
+                 .n = n,
+                 .k = k};
+  ct_atom_put(atom.name, "SM100_MMA_%s_%s<%s,%s,%s,%d,%d>", row->operation,
+              is_a_shared ? "SS" : "TS", ct_atom_types[row->a].name, ct_atom_types[row->b].name,
+              ct_atom_types[row->d].name, m, n);
+  ct_atom_put(atom.ptx, "tcgen05.mma.cta_group::1.kind::%s", row->kind);
+  ct_atom_set_types(&atom, row->d, row->a, row->b, row->d);
+  atom.from_shared[CT_ATOM_A] = is_a_shared;
+  atom.from_tensor[CT_ATOM_A] = !is_a_shared;
+  atom.from_shared[CT_ATOM_B] = true;
+  atom.from_tensor[CT_ATOM_C] = atom.from_tensor[CT_ATOM_D] = true;
+  ct_atom_set_registers(&atom);
+  ct_atom_put(atom.layouts[CT_ATOM_A], "(1,(%d,%d)):(0,(1,%d))", m, k, m);
+  ct_atom_put(atom.layouts[CT_ATOM_B], "(1,(%d,%d)):(0,(1,%d))", n, k, n);
+  ct_atom_put(atom.layouts[CT_ATOM_C], "(1,(%d,%d)):(0,(1,%d))", m, n, m);
+  return atom;
+}
+
+/* (thread, bit) -> bit, the bits of a lane of tensor memory one after the other, then those of the next. */
+static void put_tmem_layout(char out[CT_ATOM_TEXT_MAX], const TmemRow *row, int times) {
+  int lane = row->bits * times; /* bits of one lane */
+  if (row->lanes == 32) {
+    ct_atom_put(out, "(32,%d):(%d,1)", lane, lane);
+  } else if (row->bits == 64) {
+    ct_atom_put(out, "((2,2,8),(32,%d)):((%d,32,%d),(1,64))", times, 8 * lane, lane);
+  } else {
+    ct_atom_put(out, "((4,8),(%d,2,%d)):((%d,%d),(1,%d,%d))", row->bits / 4, times, row->bits / 4,
+                lane, 8 * lane, row->bits);
+  }
+}
+
+/* Both sides are what a thread has in registers: CuTe's source of a load is the whole piece of tensor memory, for
+   all threads, because the instruction takes one address. */
+static CtAtom from_tmem(const TmemRow *row, bool is_load, int times) {
+  CtAtom atom = {.kind = CT_ATOM_COPY,
+                 .family = is_load ? "tcgen05.ld" : "tcgen05.st",
+                 .sm = 100,
+                 .is_sm_specific = true,
+                 .times = 1,
+                 .section = is_load ? "9.7.16.8.3" : "9.7.16.8.4",
+                 .threads = 32,
+                 .thr_id = "32:1"};
+  ct_atom_put(atom.name, "SM100_TMEM_%s_%s%dx", is_load ? "LOAD" : "STORE", row->shape, times);
+  ct_atom_put(atom.ptx, "%s.sync.aligned.%s.x%d.b32", atom.family, row->ptx, times);
+  for (int i = 0; i < 3; i++) {
+    put_tmem_layout(atom.layouts[i], row, times);
+  }
+  return atom;
+}
+
+/* {====== By number, by name ====== */
+
+/* The tcgen05 atoms in order: products of SS and TS, by M and N; then loads and stores. */
+enum { UMMA_MS = 2, TMEM_TIMES = 8 };
+
+int ct_atom_count_umma(void) {
+  int n = 0;
+  for (size_t row = 0; row < CT_ARRAY_LEN(ummas); row++) {
+    for (int i = 0; i < 2 * UMMA_MS * CT_ATOM_SIZES_N; i++) {
+      n += has_umma_size(&ummas[row], i / CT_ATOM_SIZES_N / UMMA_MS == 0,
+                         64 << i / CT_ATOM_SIZES_N % UMMA_MS, 8 + 8 * (i % CT_ATOM_SIZES_N));
+    }
+  }
+  return n;
+}
+
+CtAtom ct_atom_umma(int at) {
+  for (size_t row = 0; row < CT_ARRAY_LEN(ummas); row++) {
+    for (int i = 0; i < 2 * UMMA_MS * CT_ATOM_SIZES_N; i++) {
+      bool is_a_shared = i / CT_ATOM_SIZES_N / UMMA_MS == 0;
+      int m = 64 << i / CT_ATOM_SIZES_N % UMMA_MS, n = 8 + 8 * (i % CT_ATOM_SIZES_N);
+      if (has_umma_size(&ummas[row], is_a_shared, m, n) && at-- == 0) {
+        return from_umma(&ummas[row], is_a_shared, m, n);
+      }
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+int ct_atom_count_tmem(void) {
+  int n = 0;
+  for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {
+    for (int times = 1; times <= tmems[row].most; times *= 2) {
+      n += 2;
+    }
+  }
+  return n;
+}
+
+CtAtom ct_atom_tmem(int at) {
+  bool is_load = at < ct_atom_count_tmem() / 2;
+  at -= is_load ? 0 : ct_atom_count_tmem() / 2;
+  for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {
+    for (int times = 1; times <= tmems[row].most; times *= 2) {
+      if (at-- == 0) {
+        return from_tmem(&tmems[row], is_load, times);
+      }
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+/* Few scripts name many: the table is searched from the start. */
+bool ct_atom_find_tcgen05(const char *name, CtAtom *out) {
+  bool is_copy = strncmp(name, "SM100_TMEM_", 11) == 0;
+  int n = is_copy                                ? ct_atom_count_tmem()
+          : strncmp(name, "SM100_MMA_", 10) == 0 ? ct_atom_count_umma()
+                                                 : 0;
+  for (int i = 0; i < n; i++) {
+    CtAtom atom = is_copy ? ct_atom_tmem(i) : ct_atom_umma(i);
+    if (strcmp(atom.name, name) == 0) {
+      *out = atom;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* {====== Of tensor memory ====== */
+
+CtTmemShape ct_atom_tmem_shape(const CtAtom *atom) {
+  for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {
+    const char *at = strstr(atom->name, tmems[row].shape);
+    int times;
+    if (at != NULL && ct_atom_read_number(at + strlen(tmems[row].shape), &times) != NULL) {
+      return (CtTmemShape){tmems[row].lanes, tmems[row].bits * times};
+    }
+  }
+  CT_UNREACHABLE();
+}
+
+/* {====== Descriptors ====== */
+
+uint32_t ct_atom_instruction_word(const CtAtom *atom, bool is_a_mn_major, bool is_b_mn_major) {
+  static const struct {
+    const char *type;
+    uint32_t code;
+  } codes[] = {{"f16", 0}, {"bf16", 1}, {"tf32", 2}, {"f8e4m3", 0}, {"f8e5m2", 1},
+               {"u8", 0},  {"i8", 1},   {"f32", 1},  {"i32", 2}};
+  uint32_t of[3] = {0};
+  for (int i = 0; i < 3; i++) {
+    for (size_t k = 0; k < CT_ARRAY_LEN(codes); k++) {
+      of[i] = strcmp(atom->types[i].name, codes[k].type) == 0 ? codes[k].code : of[i];
+    }
+  }
+  return of[CT_ATOM_C] << 4 | of[CT_ATOM_A] << 7 | of[CT_ATOM_B] << 10 |
+         (uint32_t)is_a_mn_major << 15 | (uint32_t)is_b_mn_major << 16 |
+         (uint32_t)atom->n >> 3 << 17 | (uint32_t)atom->m >> 4 << 24;
+}
