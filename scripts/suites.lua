@@ -112,14 +112,14 @@ local left_out <const> = {
     "tests/lua/mesh/examples_start.lua", "tests/lua/program/check_clean.lua",
     "tests/lua/program/check_gallery.lua", "tests/lua/program/export_examples.lua" } },
   { "asan", "most of its time is that of compilers and others that it starts, or of NVRTC", {
-    "tests/lua/attention/compile.lua", "tests/lua/matmul/tune_device.lua",
-    "tests/lua/mesh/compile_gather.lua", "tests/lua/program/action.lua",
+    "tests/lua/attention/compile.lua", "tests/lua/mesh/compile_gather.lua",
+    "tests/lua/program/action.lua",
     "tests/lua/program/check_readers.lua", "tests/lua/program/compiler_explorer.lua",
     "tests/lua/program/copy_host.lua", "tests/lua/program/mcp_conformance.lua",
     "tests/lua/program/emission_compiles.lua", "tests/lua/program/export.lua",
     "tests/lua/program/helper_names.lua", "tests/lua/program/installed_hosts.lua",
     "tests/lua/program/packages.lua", "tests/lua/program/report_schema.lua",
-    "tests/lua/program/run_docs_hosts.lua", "tests/lua/tune/device.lua" } },
+    "tests/lua/program/run_docs_hosts.lua" } },
   { "asan", "it ends a process by a signal that AddressSanitizer takes", {
     "tests/lua/program/mcp_client.lua" } },
   { "asan", "it looks at sources and scripts, and runs no C of ours", {
@@ -139,10 +139,12 @@ local left_out <const> = {
     "tests/lua/hopper/dot_wgmma.lua", "tests/lua/matmul/bits.lua", "tests/lua/matmul/check.lua",
     "tests/lua/matmul/few_rows.lua", "tests/lua/matmul/hopper.lua", "tests/lua/matmul/mma.lua",
     "tests/lua/matmul/nested.lua", "tests/lua/matmul/rows_f32.lua", "tests/lua/matmul/table.lua",
+    "tests/lua/matmul/tune_device.lua",
     "tests/lua/mesh/gather_matmul.lua", "tests/lua/mesh/matmul_scatter.lua",
     "tests/lua/mesh/sharded_matmul.lua", "tests/lua/program/bench_command.lua",
     "tests/lua/program/command_options.lua", "tests/lua/program/replay.lua",
-    "tests/lua/trace/row_order.lua", "tests/lua/tune/bits.lua", "tests/lua/tune/operators.lua" } },
+    "tests/lua/trace/row_order.lua", "tests/lua/tune/bits.lua", "tests/lua/tune/device.lua",
+    "tests/lua/tune/operators.lua" } },
   { "engine part", "it starts programs of this machine", { "tests/lua/program/" } },
 }
 
