@@ -157,7 +157,11 @@ void ct_ir_tcgen05(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
 void ct_ir_tcgen05_copy(CtTileCx *c, CtDtype dtype, CtView src, CtView dst);
 /* Values of mode 0 follow one another in a fragment, as an instruction names its registers. */
 bool ct_wgmma_is_compact(CtTileCx *c, CtView v);
-void ct_wgmma_align(CtIr *ir, uint32_t buf, int swizzle);
+/* Adds the operation of a product whose B is in shared memory, of wgmma or tcgen05, if `check` and the order find no
+   fault. What it knows of the operands, which `check` fills; NULL after a fault. */
+typedef void CtWgmmaCheck(CtTileCx *c, const CtView v[3], CtWgmma *w);
+CtWgmma *ct_wgmma_add(CtTileCx *c, CtOp operation, const CtView v[3], const CtMmaOpts *opts,
+                      CtWgmmaCheck *check);
 /* Of ir_mma.c: an operand in registers; the counts of atoms; a block of whole groups of `n` threads. */
 void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of);
 void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]);

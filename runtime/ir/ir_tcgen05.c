@@ -93,31 +93,8 @@ static void check_operands(CtTileCx *c, const CtView v[3], CtWgmma *w) {
   ct_tile_check_writable(c, v[C]);
 }
 
-static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
-
 void ct_ir_tcgen05(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
-  CtTile tile = {.dst = v[C], .a = v[A], .b = v[B], .vec = 1, .atom = c->atom};
-  CtIr *ir = c->ir;
-  CtWgmma *w = al_alloc(&c->g, 1, sizeof *w);
-  if (w == NULL) {
-    return;
-  }
-  tile.order = opts->order.n == 0 ? by_columns : opts->order;
-  ct_tile_check_order(c, &tile.order);
-  check_operands(c, v, w);
-  if (!al_ok(&c->g)) {
-    return;
-  }
-  tile.wgmma = w;
-  tile.width[0] = (CtWidth){1, CT_WIDTH_ATOM, 1};
-  tile.width[1] = (CtWidth){1, CT_WIDTH_ATOM, 2};
-  CtVal accumulate = opts->accumulate != 0 ? opts->accumulate : ct_ir_const_int(ir, CT_bool, 1);
-  CtVal op = ct_tile_add(ir, CT_OP_TCGEN05_MMA, &tile);
-  ir->insts[op].args[0] = accumulate;
-  if (w->is_a_shared) {
-    ct_wgmma_align(ir, v[A].buf, w->a.swizzle);
-  }
-  ct_wgmma_align(ir, v[B].buf, w->b.swizzle);
+  ct_wgmma_add(c, CT_OP_TCGEN05_MMA, v, opts, check_operands);
 }
 
 /* --- copies --------------------------------------------------------------------------------------- */

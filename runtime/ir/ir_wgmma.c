@@ -24,7 +24,7 @@ static void check_compact(CtTileCx *c, CtView v, CtAtomOperand of) {
 }
 
 /* Addresses of a swizzle count from multiples of 1024. */
-void ct_wgmma_align(CtIr *ir, uint32_t buf, int swizzle) {
+static void align(CtIr *ir, uint32_t buf, int swizzle) {
   enum { PLAIN = 128, ROWS = 8 };
   uint32_t wanted = swizzle > 0 ? (uint32_t)swizzle * ROWS : PLAIN;
   CtBuf *b = &ir->bufs[ct_ir_memory(ir, buf)];
@@ -50,30 +50,40 @@ static void check_operands(CtTileCx *c, const CtView v[3], CtWgmma *w) {
 /* Accumulators of a row block follow the one before it. */
 static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .step = 1}}};
 
-void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
+CtWgmma *ct_wgmma_add(CtTileCx *c, CtOp operation, const CtView v[3], const CtMmaOpts *opts,
+                      CtWgmmaCheck *check) {
   CtTile tile = {.dst = v[C], .a = v[A], .b = v[B], .vec = 1, .atom = c->atom};
   CtIr *ir = c->ir;
   CtWgmma *w = al_alloc(&c->g, 1, sizeof *w);
   if (w == NULL) {
-    return;
+    return NULL;
   }
   tile.order = opts->order.n == 0 ? by_columns : opts->order;
   ct_tile_check_order(c, &tile.order);
-  check_operands(c, v, w);
+  check(c, v, w);
   if (!al_ok(&c->g)) {
-    return;
+    return NULL;
   }
   tile.wgmma = w;
   tile.width[0] = (CtWidth){1, CT_WIDTH_ATOM, 1};
   tile.width[1] = (CtWidth){1, CT_WIDTH_ATOM, 2};
   CtVal accumulate = opts->accumulate != 0 ? opts->accumulate : ct_ir_const_int(ir, CT_bool, 1);
-  CtVal op = ct_tile_add(ir, CT_OP_WGMMA, &tile);
+  CtVal op = ct_tile_add(ir, operation, &tile);
   ir->insts[op].args[0] = accumulate;
-  ct_tile_use_words(ir, v[C].buf);
   if (w->is_a_shared) {
-    ct_wgmma_align(ir, v[A].buf, w->a.swizzle);
-  } else {
-    ct_tile_use_words(ir, v[A].buf);
+    align(ir, v[A].buf, w->a.swizzle);
   }
-  ct_wgmma_align(ir, v[B].buf, w->b.swizzle);
+  align(ir, v[B].buf, w->b.swizzle);
+  return w;
+}
+
+void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
+  CtWgmma *w = ct_wgmma_add(c, CT_OP_WGMMA, v, opts, check_operands);
+  if (w == NULL) {
+    return;
+  }
+  ct_tile_use_words(c->ir, v[C].buf);
+  if (!w->is_a_shared) {
+    ct_tile_use_words(c->ir, v[A].buf);
+  }
 }
