@@ -10,14 +10,13 @@ local played = { folder = folder }
 
 local here = folder.absolute "."
 local program = folder.absolute(arg[-1])
-local driver, compiler = folder.path .. "/libcuda.so", folder.path .. "/libnvrtc.so"
+local device = dofile "tests/support/played_libraries.lua"(folder.path)
 played.head = ('package.path = "%s/tests/support/?.lua;" .. package.path\n'):format(here)
   .. 'local internal = require "internal"\n'
 
 function played.run(arguments, environment)
-  local command = "CUTTLE_LIBCUDA='%s' CUTTLE_NVRTC='%s' CUTTLE_DEVICE=cuda CUTTLE_CACHE=cache "
-    .. "%s '%s' %s </dev/null"
-  return folder.run(command:format(driver, compiler, environment or "", program, arguments))
+  local command <const> = "%s CUTTLE_CACHE=cache %s '%s' %s </dev/null"
+  return folder.run(command:format(device, environment or "", program, arguments))
 end
 
 if not folder.run(("CUTTLE_DEVICE=cpu '%s' info"):format(program)):find "\nNVRTC +" then
@@ -25,14 +24,7 @@ if not folder.run(("CUTTLE_DEVICE=cpu '%s' info"):format(program)):find "\nNVRTC
   tap.skip_all "under `cuttle emit` there is no program to run"
 end
 
-local function build(source, flags, library)
-  local command = ("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -I'%s' '%s/tests/c/%s' "
-    .. "-o '%s'"):format(os.getenv "CC" or "cc", flags, here, here, source, library)
-  return select(2, folder.run(command)) == 0
-end
-
-if not build("fake_libcuda.c", "-DWITHOUT_PARAM_INFO", driver)
-  or not build("fake_nvrtc.c", "", compiler) then
+if not device then
   folder.remove()
   tap.skip_all "no C compiler"
 end

@@ -24,16 +24,8 @@ local function text_of(name)
   return file and file:read "a" or ""
 end
 
-local driver, compiler = folder .. "/libcuda.so", folder .. "/libnvrtc.so"
-local function build(source, flags, library)
-  return os.execute(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -I'%s' '%stests/c/%s' "
-    .. "-o '%s' 2>/dev/null"):format(os.getenv "CC" or "cc", flags, here, here, source, library))
-end
-if not build("fake_libcuda.c", "-DWITHOUT_PARAM_INFO", driver)
-  or not build("fake_nvrtc.c", "", compiler) then
-  tap.skip_all "no C compiler"
-end
-local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_NVRTC='%s' CUTTLE_DEVICE=cuda"):format(driver, compiler)
+local device = dofile "tests/support/played_libraries.lua"(folder)
+if not device then tap.skip_all "no C compiler" end
 
 -- {====== matmul ======
 

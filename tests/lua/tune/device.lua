@@ -57,16 +57,8 @@ for _, c in ipairs(arg[1] and tuned.tried or {}) do n_timed = n_timed + (c.ms an
 if arg[1] then print("timed", n_timed, tuned.tried[1].predicted_ms ~= nil) end
 ]])
 
-local driver, compiler = folder .. "/libcuda.so", folder .. "/libnvrtc.so"
-local function build(source, flags, library)
-  return os.execute(("%s -std=c11 -D_POSIX_C_SOURCE=200809L -shared -fPIC %s -I'%s' '%stests/c/%s' "
-    .. "-o '%s' 2>/dev/null"):format(os.getenv "CC" or "cc", flags, here, here, source, library))
-end
-if not build("fake_libcuda.c", "-DWITHOUT_PARAM_INFO", driver)
-  or not build("fake_nvrtc.c", "", compiler) then
-  skip "no C compiler"
-end
-local device = ("CUTTLE_LIBCUDA='%s' CUTTLE_NVRTC='%s' CUTTLE_DEVICE=cuda"):format(driver, compiler)
+local device = dofile "tests/support/played_libraries.lua"(folder)
+if not device then skip "no C compiler" end
 
 -- {====== Measured, kept, found ======
 
