@@ -75,7 +75,7 @@ if [ "$version" = none ]; then
 fi
 # Not texts that are no CUDA C, nor what runs the program itself, tunes or looks into launches of the CPU engine, nor
 # kernels for hundreds of arguments, types or layouts.
-tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|integer_law|tile_casts|dtype/untyped|reads_and_changes|narrow_reductions|many_specialisations|many_fragments|search/|program/|tune/|sum_order|trace/lean|trace/row_order|mesh/ipc|mesh/overlap_devices|mesh/joint_devices|mesh/graph_devices|mesh/timeline_measured|/compile_')
+tests=$(grep -lE 'grid *=' tests/lua/*/*.lua | grep -vE 'nvrtc_errors|twins|integer_law|tile_casts|dtype/untyped|reads_and_changes|narrow_reductions|many_specialisations|many_fragments|search/|program/|tune/|sum_order|trace/lean|trace/row_order|mesh/ipc|mesh/overlap_devices|mesh/joint_devices|mesh/graph_devices|blackwell/as_cute|mesh/timeline_measured|/compile_')
 newest=$(echo "$info" | sed -n 's/^targets.* //p')
 newer=$(for sm in 100a "$newest"; do
   echo "$info" | grep -q "^targets.* $sm\( \|$\)" && echo "$sm"

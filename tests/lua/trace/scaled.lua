@@ -1,5 +1,6 @@
 -- trace through a product with scales: an element comes from a row of A, a column of B and the scales of
 -- both, also where two elements of 4 bits share a byte.
+-- needs sm_120a
 local mma = tiled_mma "SM120_16x8x64_TN_VS<f4e2m1,f4e2m1,f32,f8ue4m3,16>"
 local k = kernel("scaled", function(A, SFA, B, SFB, C)
   local thr = mma:get_slice(threadIdx.x)
