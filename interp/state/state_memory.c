@@ -30,6 +30,7 @@ CtStatus state_memory(CuttleState *s, bool writes, const CtSimtSpan **out, size_
     if (status != CT_OK) {
       return status;
     }
+    CT_ASSERT(s->memory.spans != NULL);
     for (const CtStorage *p = s->memory.storages.first; p != NULL; p = p->next) {
       if (p->bytes > 0 && !(writes && p->is_read_only)) {
         s->memory.spans[s->memory.n++] = (CtSimtSpan){p->host, (char *)p->host + p->bytes};
