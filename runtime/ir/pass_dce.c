@@ -228,7 +228,11 @@ CtStatus ct_pass_dce(CtIr *ir, CtErr *err) {
 }
 
 CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
-  static const char *const names[] = {"tensor", "shared", "fragment", "constant"};
+  static const char *const names[CT_TENSOR + 1] = {[CT_GLOBAL] = "tensor",
+                                                   [CT_SHARED] = "shared",
+                                                   [CT_REGISTER] = "fragment",
+                                                   [CT_CONSTANT] = "constant",
+                                                   [CT_TENSOR] = "tmem"};
   if (ir->failed) {
     return ct_fail_nomem(err);
   }
