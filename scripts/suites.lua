@@ -112,14 +112,15 @@ local left_out <const> = {
     "tests/lua/mesh/examples_start.lua", "tests/lua/program/check_clean.lua",
     "tests/lua/program/check_gallery.lua", "tests/lua/program/export_examples.lua" } },
   { "asan", "most of its time is that of compilers and others that it starts, or of NVRTC", {
-    "tests/lua/attention/compile.lua", "tests/lua/mesh/compile_gather.lua",
-    "tests/lua/program/action.lua",
+    "tests/lua/attention/compile.lua", "tests/lua/matmul/compile_epilogue.lua",
+    "tests/lua/mesh/compile_gather.lua", "tests/lua/program/action.lua",
     "tests/lua/program/check_readers.lua", "tests/lua/program/compiler_explorer.lua",
     "tests/lua/program/copy_host.lua", "tests/lua/program/mcp_conformance.lua",
     "tests/lua/program/emission_compiles.lua", "tests/lua/program/export.lua",
     "tests/lua/program/helper_names.lua", "tests/lua/program/installed_hosts.lua",
-    "tests/lua/program/packages.lua", "tests/lua/program/report_schema.lua",
-    "tests/lua/program/run_docs_hosts.lua" } },
+    "tests/lua/program/mma_host.lua", "tests/lua/program/packages.lua",
+    "tests/lua/program/report_schema.lua", "tests/lua/program/run_docs_hosts.lua",
+    "tests/lua/program/sm120_compiles.lua" } },
   { "asan", "it ends a process by a signal that AddressSanitizer takes", {
     "tests/lua/program/mcp_client.lua" } },
   { "asan", "it looks at sources and scripts, and runs no C of ours", {
