@@ -6,7 +6,7 @@
 
 /* A userdata. User value 1: the function; 2: a table of its arguments; 3: the table of GraphParts. */
 typedef struct Graph {
-  GraphParts *head; /* of the device where it began; the parts of others are behind it */
+  GraphParts *head; /* of the device where it began; the parts of others follow */
   CuttleState *state;
   CtDevice *device; /* where it began */
   int rank;         /* as StateRecorder.rank */

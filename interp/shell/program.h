@@ -12,7 +12,7 @@ typedef struct Program {
   lua_State *L;
   int argc;
   char **argv;
-  int at;                                 /* the argument that is looked at */
+  int at;                                 /* of the argument to read */
   const char *chunks[PROGRAM_MAX_CHUNKS]; /* of -e */
   int n_chunks;
   const char *command;                                 /* NULL: run a script or the REPL */
