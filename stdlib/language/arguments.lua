@@ -2,6 +2,7 @@
 -- arguments, host tensors and a table of options, and know of them. `op` is the operator's name in
 -- messages.
 local internal = ...
+local overlap = require "cuttle.overlap"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -85,6 +86,22 @@ function M.flat(t)
     end
   end
   return flat
+end
+
+--- That a result has a place for each of its elements, which none of `others` has: flat tensors, to
+--- which the result is added.
+function M.check_memory(op, x, name, others)
+  local t = M.flat(M.describe(op, x, name))
+  if overlap.has_shared(t) then
+    tiles.fail(op, "%s is %s: elements share memory, so they cannot hold different results", name,
+      x.layout)
+  end
+  for _, other in ipairs(others) do
+    if overlap.shares(t, other) then
+      tiles.fail(op, "%s shares memory with %s; give it memory of its own", name, other.name)
+    end
+  end
+  others[#others + 1] = t
 end
 
 return M

@@ -2,7 +2,6 @@
 -- list follow (v, m, n, l) in the function's arguments. Operands with names, outputs and glu make
 -- it a function (v, e) of an element, gemm_element.lua.
 local arguments = require "cuttle.arguments"
-local overlap = require "cuttle.overlap"
 local reduce = require "cuttle.gemm_reduce"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -85,11 +84,6 @@ local function like_C(x, name, p)
   if t.extent[1] ~= extent[1] or t.extent[2] ~= extent[2] or l ~= extent[3] then
     fail("outputs.%s is %s; expected the shape of C, %s", name, shape(x), shape(p.c.tensor))
   end
-  for _, other in ipairs { p.a, p.b, p.c } do
-    if overlap.shares(arguments.flat(t), arguments.flat(other)) then
-      fail("outputs.%s shares memory with %s; give it memory of its own", name, other.name)
-    end
-  end
   local strides = { t.stride[1], t.stride[2], t.stride[3] or 0 }
   return view(x, layout({ extent[1], extent[2], l }, strides))
 end
@@ -125,6 +119,7 @@ end
 -- Adds the outputs to what is named, and to the operands.
 local function add_outputs(options, p, made)
   check_outputs(options, p)
+  local others = { arguments.flat(p.a), arguments.flat(p.b), arguments.flat(p.c) }
   for _, name in ipairs(names_of(options.outputs, "outputs")) do
     check_name(name, "outputs")
     local x, op = tensor_of(options.outputs[name], name)
@@ -139,6 +134,7 @@ local function add_outputs(options, p, made)
     made.named[#made.named + 1] = { name = name, op = op }
     made.operands[#made.operands + 1] = op == "store" and like_C(x, name, p)
       or reduced(x, name, op, p)
+    arguments.check_memory("matmul", x, "outputs." .. name, others)
   end
 end
 

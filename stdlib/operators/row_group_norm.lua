@@ -162,10 +162,11 @@ function M.group_norm_backward(dy, x, groups, weight, mean, scale, options)
   check_channels(weight, p, "weight")
   local out, stream = read_options(options)
   local dx = result_like(out[1], x, p, "out[1]")
-  backward_for(p.pixels)(as_groups(dy, p), as_groups(x, p), weight, mean, scale, groups,
-    p.channels, { out = as_groups(dx, p), stream = stream })
   local dw, db = of_image(as_channels(dy, p), as_channels(x, p), spread(mean, p),
     spread(scale, p), { stream = stream })
+  -- Last of what reads dy and x, as dx may take the place of one of them.
+  backward_for(p.pixels)(as_groups(dy, p), as_groups(x, p), weight, mean, scale, groups,
+    p.channels, { out = as_groups(dx, p), stream = stream })
   local all = layout({ p.images, groups * p.channels }, { groups * p.channels, 1 })
   return dx, over_images(view(dw, all), view(db, all),
     { out = out[2] and { out[2], out[3] }, stream = stream })

@@ -157,6 +157,20 @@ end
 
 local narrowed = row_kernel("narrowed", function(_, x) return x end)
 
+-- Each chunk reads all that the call is given, after results of others have been written.
+local function check_apart(p, dloss, lse)
+  if not p.out then return end
+  local others = {}
+  for _, of in ipairs { { "x", p.x }, { "weight", p.weight }, { "target", p.target },
+    { "lse", lse }, { "dloss", dloss } } do
+    local name, t = table.unpack(of)
+    if tiles.type_name(t) == "tensor" then
+      others[#others + 1] = arguments.flat(arguments.describe(op, t, name))
+    end
+  end
+  for i, t in ipairs(p.out) do arguments.check_memory(op, t, ("out[%d]"):format(i), others) end
+end
+
 --- linear_cross_entropy_backward(dloss, x, weight, target, lse, options) -> dx, dweight, of the
 --- types of x and weight. dloss is (rows, 1) or a number; the options are the forward pass's. Of a
 --- part of the vocabulary, `first` and `columns` say which: dx is then the part's, to be added up.
@@ -164,6 +178,7 @@ function M.linear_cross_entropy_backward(dloss, x, weight, target, lse, options)
   local p = read(x, weight, target, options, 2)
   local dx, dweight = result(p, p.out, 1, x.dtype, p.n, p.k),
     result(p, p.out, 2, weight.dtype, p.columns, p.k)
+  check_apart(p, dloss, lse)
   local sum = x.dtype == f32 and dx or new(p, f32, p.n, p.k)
   local memory = new(p, x.dtype, p.n, p.chunk)
   each_chunk(p, function(i, first, part, logits)
