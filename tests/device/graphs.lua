@@ -172,7 +172,7 @@ fails("waiting", function() graph(function() add(conf)(x, y, 1.0); side:synchron
   "stream:synchronize waits")
 fails("a tensor of the host", function()
   graph(function() add{grid = 1, block = 32}(zeros(f32, 32):to("cpu"), x, 1.0) end)
-end, "lives on the CPU")
+end, "the tensor is on the CPU, but the graph records work of the GPU")
 clear(y)
 add(conf)(y, y, 1.0)
 tap.ok(holds(y, function() return 1 end), "afterwards launches are launches")

@@ -117,7 +117,7 @@ end
 
 -- What cannot be.
 local ok, why = pcall(m.run, m, function(r) r:peers(zeros(f32, 4)) end)
-check("memory of a pool", not ok and why:find "cannot share its tensor with other processes: it lies in", why)
+check("memory of a pool", not ok and why:find "cannot share its tensor with other processes: it is in memory private", why)
 m:run(function(r) r:barrier() end)
 x:close() y:close() flags:close() z:close()
 m:run(function(r) r:barrier() end)

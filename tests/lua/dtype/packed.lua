@@ -10,7 +10,7 @@ local function on_host(fn, ...)
   return result
 end
 local function upload(t) return here == "cpu" and t or t:to("cuda") end
-local function host(t) return here == "cpu" and t or t:to("cpu") end
+local function host(t) return t.device == "cpu" and t or t:to("cpu") end
 math.randomseed(4)
 local random = math.random
 local numbers <const> = { [0] = 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0 }
