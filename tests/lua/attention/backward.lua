@@ -77,7 +77,8 @@ print(all_zero(some, none), all_zero(none, some), all_zero(headless, some))   --
 
 local O, LSE
 local function message(...)
-  print((select(2, pcall(attention_backward, ...)):gsub("^[^ ]+: ", "")))
+  local text = select(2, pcall(attention_backward, ...)):gsub("^[^ ]+: ", "")
+  print((text:gsub("on cuda:%d+;", "on cpu;")))
 end
 O, LSE = attention(some, some, some, {lse = true})
 message(some, some, some, some, O)
