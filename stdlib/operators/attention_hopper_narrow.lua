@@ -8,13 +8,14 @@
 -- Of 16 columns of scores, a thread has columns 2c, 2c + 1, 8 + 2c and 9 + 2c, where c is its
 -- number among the four of a row. As operand A of 8 bits, it is to have 4c to 4c + 3. The sum over
 -- the keys is the same in any order, if it is the same order for P and V. So P stays where it is,
--- and the turners put key 8b + 2c + i of 16 at place 4c + 2b + i. This costs nothing: they read
--- four rows and write words of four keys anyway.
+-- and the turners put key 8b + 2c + i of 16 at place 4c + 2b + i. This costs nothing: it is the
+-- order in which ldmatrix brings them.
 local tables = require "cuttle.attention_tiles"
 local M = {}
 
 local WARP <const>, TURNERS <const> = 32, 3
-local KEYS <const>, WORDS <const>, TURNS <const> = 64, 8, 4 -- of a warp's step in turn_block
+local KEYS <const>, COLUMNS <const> = 32, 16 -- of a warp's step in turn_block
+local load <const>, store <const> = atom("SM75_U16x8_LDSM_T", u16), atom("SM90_U32x4_STSM_N", u16)
 
 --- Warps that transpose values, which arrive at barriers for them.
 M.n_turners = TURNERS
@@ -38,37 +39,50 @@ end
 
 -- {====== Transposing values ======
 
--- Four words of four bytes each: byte j of word i becomes byte i of word j.
-local function transposed(a, b, c, d)
-  local low, high = u32(0x5140), u32(0x7362)
-  local ab, ab_high = byte_perm(a, b, low), byte_perm(a, b, high)
-  local cd, cd_high = byte_perm(c, d, low), byte_perm(c, d, high)
-  local first, second = u32(0x5410), u32(0x7632)
-  return byte_perm(ab, cd, first), byte_perm(ab, cd, second), byte_perm(ab_high, cd_high, first),
-    byte_perm(ab_high, cd_high, second)
+-- A word of two keys, the first of which is `key`; those from n_own on become 0.
+local function kept(word, key, n_own)
+  if n_own == nil then return word end
+  return word & (where(key < n_own, u32(0xffff), u32(0))
+    | where(key + 1 < n_own, u32(0xffff0000), u32(0)))
 end
 
 -- Values (keys,depth) to (depth,keys), the keys in the order that is said above. Keys from n_own on
--- are another's, and become zeros; nil: there are none. A lane has four bytes of four rows. Lanes
--- are spread over rows and columns so that neither reads nor writes have bank conflicts.
+-- are another's, and become zeros; nil: there are none. A warp takes 32 keys and 16 columns at a
+-- time. ldmatrix moves pairs of bytes: a lane gets columns 2u and 2u + 1 of keys 2c and 2c + 1 of
+-- each eight, where u = lane // 4. Words of one column go to rows of that column by stmatrix; the
+-- rows of one of its matrices are four even columns and then four odd ones, or the other way round,
+-- so that they lie in different banks.
 local function turn_block(raw, turned, n_own)
-  local from, to = recast(raw, u32), recast(turned, u32) -- (keys,depth / 4), (depth,keys / 4)
-  local across = size(from, 1) // WORDS
+  local from, to = recast(raw, u16), recast(turned, u16) -- (keys,depth / 2), (depth,keys / 2)
   local warp, lane = threadIdx.x // WARP - 1, threadIdx.x % WARP
-  local c, odd, u = lane % 4, lane // 4 % 2, lane // 8
-  for step in range(warp, size(from, 0) // KEYS * across * TURNS, TURNERS) do
-    local turn, part = step % TURNS, step // TURNS
-    local column = odd + 2 * ((u + turn) % TURNS) + WORDS * (part % across)
-    local group = u + 4 * (part // across) -- of 16 keys
-    local function word(key)
-      key = 16 * group + 2 * c + key
-      local x = from[{ key, column }]
-      if n_own ~= nil then x = where(key < n_own, x, u32(0)) end
-      return x
+  local across = size(raw, 1) // COLUMNS
+  local n_steps = size(raw, 0) // KEYS * across
+  local is_late = lane >= WARP // 2
+  local first = where(is_late, u32(0x7531), u32(0x6420))
+  local second = where(is_late, u32(0x6420), u32(0x7531))
+  local matrix, row = lane // 8, lane % 8
+  local own_column = 2 * row + (matrix ~ row // 4) % 2
+  local function read(step)
+    local bytes = fragment(u16, 8)
+    copy(load, tile(from(KEYS * (step // across) + lane, _), {8}, {step % across}), bytes)
+    return recast(bytes, u32)
+  end
+  local function write(step, w)
+    local words, keys = fragment(u32, 4), step // across
+    local key = KEYS * keys + 2 * (lane % 4)
+    for group = 0, 1 do -- of 16 keys
+      local a = kept(w[2 * group], key + 16 * group, n_own)
+      local b = kept(w[2 * group + 1], key + 16 * group + 8, n_own)
+      words[2 * group], words[2 * group + 1] = byte_perm(a, b, first), byte_perm(a, b, second)
     end
-    for i, x in ipairs { transposed(word(0), word(1), word(8), word(9)) } do
-      to[{ 4 * column + i - 1, 4 * group + c }] = x
-    end
+    copy(store, recast(words, u16),
+      tile(to(COLUMNS * (step % across) + own_column, _), {8}, {2 * keys + matrix // 2}))
+  end
+  for step in range(warp, n_steps, 2 * TURNERS) do -- two at a time, so that one waits for memory
+    local next_step = min(step + TURNERS, n_steps - 1)
+    local words, next_words = read(step), read(next_step)
+    write(step, words)
+    if step + TURNERS < n_steps then write(next_step, next_words) end
   end
 end
 
