@@ -8,6 +8,10 @@
 #   error BACKEND               of its result against one in double precision, of all heads: relative
 #                               (root of squares) and largest
 #   error_of FILE               the same of a result in an .npy file
+#   random B H HK SQ SK D CAUSAL
+#                               the same of random operands, with dO; HK heads of keys and values
+#   gradients BACKEND IDLE WARM SYNC REPS
+#                               as time, of dQ, dK and dV
 #   forget                      frees the operands
 import torch_peer
 import torch
@@ -37,7 +41,10 @@ class Peer:
         self.operands = self.exact = None
 
     def attend(self):
-        return F.scaled_dot_product_attention(*self.operands, is_causal=self.is_causal)
+        q, k, v = self.operands
+        return F.scaled_dot_product_attention(
+            q, k, v, is_causal=self.is_causal, enable_gqa=q.shape[1] != k.shape[1]
+        )
 
     def with_backend(self, name, f):
         if BACKENDS[name] is None:
@@ -83,6 +90,23 @@ class Peer:
     def causal(self, value):
         self.is_causal, self.exact = value == "1", None
         return " ".join(name for name in BACKENDS if self.can(name))
+
+    def random(self, b, h, hk, sq, sk, d, causal):
+        self.operands = self.exact = None
+        b, d = int(b), int(d)
+        sizes = [(b, int(x), int(n), d) for x, n in ((h, sq), (hk, sk), (hk, sk))]
+        self.operands = [
+            torch.randn(*x, device="cuda", dtype=torch.bfloat16, requires_grad=True) for x in sizes
+        ]
+        return self.causal(causal)
+
+    @torch.enable_grad()
+    def gradients(self, name, *numbers):
+        out = self.with_backend(name, self.attend)
+        g = torch.randn_like(out)
+        return torch_peer.timed(
+            lambda: torch.autograd.grad(out, self.operands, g, retain_graph=True), *numbers
+        )
 
     def time(self, name, *numbers):
         return self.with_backend(name, lambda: torch_peer.timed(self.attend, *numbers))
