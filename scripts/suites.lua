@@ -6,7 +6,6 @@
 --   test      make test; with WHOLE=1, as in .ci/run, also what `only_whole` lists
 --   asan      make asan                    gpu    make gpu-test, on a machine with a CUDA device
 --   engine    make test-engine             part   of `engine` what .ci/run runs for other machines
---   browser   what the test `browsers` runs, one after the other
 -- A file that is put into one of the folders below is a test: nothing has to be written down.
 
 -- What commands take from the environment; else from here.
@@ -65,12 +64,8 @@ local rows <const> = {
   { "test", find = "hosts/web/tests/test_*.js", "hosts/web/tests/run_node.sh {/}" },
   -- Fuzz targets bring their own sanitizers.
   { "test", find = "tests/fuzz/fuzz_*.c", "scripts/run_fuzz.sh $BUILD/fuzz/{.} $FUZZ_SECONDS" },
-  -- What drives a browser waits for most of its time: one test for all.
-  { "test", name = "browsers",
-    'scripts/tap_join.sh --with "$LUA scripts/suites.lua one browser" '
-    .. "$($LUA scripts/suites.lua list browser)" },
-  { "browser", name = "pages", "tests/browser/run.sh $PROGRAM" },
-  { "browser", find = "hosts/web/tests/test_*.py",
+  { "test", name = "pages", "tests/browser/run.sh $PROGRAM" },
+  { "test", find = "hosts/web/tests/test_*.py",
     "hosts/web/tests/run.sh $PLAYGROUND $PROGRAM {/}" },
 
   { "gpu", find = "examples/*.lua", "$RUN_GPU --by-status {}" },
@@ -165,7 +160,9 @@ local small <const> = dofile "tests/support/small.lua"
 
 -- What takes longest begins first, so that the last processor is not alone with it.
 local first <const> = {
-  "browsers", "compile", "documents", "tests/lua/program/check_clean.lua",
+  "pages", "compile", "hosts/web/tests/test_page.py", "documents",
+  "hosts/web/tests/test_notebook.py", "tests/lua/program/check_clean.lua",
+  "hosts/web/tests/test_programs.py", "hosts/web/tests/test_looks.py",
   "tests/lua/program/export_examples.lua", "tests/lua/tune/operators.lua",
   "tests/lua/tune/bits.lua", "tests/lua/program/export.lua", "tests/lua/program/packages.lua",
   "tests/lua/program/replay.lua", "tests/c/test_tensor_core.c", "tests/c/test_rewrite.c",
@@ -290,6 +287,6 @@ local commands <const> = {
 
 local what, run, name = ...
 if not commands[what] or not runs[run] then
-  error("usage: suites.lua list|one|left_out test|asan|gpu|engine|part|browser [NAME]", 0)
+  error("usage: suites.lua list|one|left_out test|asan|gpu|engine|part [NAME]", 0)
 end
 commands[what](run, name)
