@@ -95,6 +95,7 @@ static const struct {
     {"tiled_copy_C", "cuttle.tiled_copy", false},
     {"tiled_copy_S", "cuttle.tiled_copy", false},
     {"tiled_copy_D", "cuttle.tiled_copy", false},
+    {"pair_tile", "cuttle.tensor_memory", false},
     {"tmem", "cuttle.tensor_memory", false},
     {"tmem_copy", "cuttle.tensor_memory", false},
     {"tmem_layout", "cuttle.tensor_memory", false},

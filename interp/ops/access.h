@@ -40,6 +40,8 @@ const CtAtom *bind_test_atom(lua_State *L, int idx, CtDtype *dtype);
 /* The mbarrier in an argument: an element such as full[i], or a single mbarrier. Gives its buffer
    in the IR of the running trace, and its number there (an i32). */
 void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVal *slot);
+/* The value of an option `multicast`: blocks of the cluster, by bits (an i32); 0: it is nil. */
+CtVal bind_to_multicast(lua_State *L, int idx, const char *op);
 bool bind_is_mbarrier(lua_State *L, int idx); /* or several */
 
 /* Each adds its functions to the module table at `module` and its methods to the table at

@@ -88,13 +88,16 @@ static int dealloc(lua_State *L) { /* tensor */
   return 0;
 }
 
-static int commit(lua_State *L) { /* mbarrier */
+static int commit(lua_State *L) { /* mbarrier[, {multicast =}] */
   CtIr *ir = front_here(L, "tcgen05_commit");
   uint32_t buf;
-  CtVal slot;
+  CtVal slot, mask;
+  lua_settop(L, 2);
   call_need_sm(L, ir, "tcgen05_commit", CALL_TCGEN05);
   bind_to_mbarrier(L, 1, "tcgen05_commit", &buf, &slot);
-  ct_ir_mbar(ir, CT_OP_TCGEN05_COMMIT, buf, slot, 0);
+  (void)bind_push_option(L, 2, "tcgen05_commit", "multicast");
+  mask = bind_to_multicast(L, lua_gettop(L), "tcgen05_commit");
+  ct_ir_mbar(ir, mask != 0 ? CT_OP_TCGEN05_COMMIT_TO : CT_OP_TCGEN05_COMMIT, buf, slot, mask);
   return 0;
 }
 

@@ -78,7 +78,57 @@ static void to_tile(lua_State *L, int idx, CtTmaCall *call) {
   call->name = strcmp(title, "the tensor") == 0 ? "the tile" : title;
 }
 
-static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
+CtVal bind_to_multicast(lua_State *L, int idx, const char *op) {
+  if (lua_isnil(L, idx)) {
+    return 0;
+  }
+  (void)value_settle(L, idx);
+  if (lua_isinteger(L, idx)) {
+    (void)bind_to_option(L, idx, 1, MAX_CLUSTER_BITS, op, "multicast");
+  }
+  return value_to(L, idx, CT_i32, lua_pushfstring(L, "%s: multicast", op));
+}
+
+static void check_load_options(lua_State *L, int idx) {
+  if (!lua_istable(L, idx)) {
+    diag_error(L, "tma_load: a table of options was expected, got %s", diag_push_kind(L, idx));
+  }
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(key, "multicast") != 0 && strcmp(key, "pair") != 0) {
+      diag_error(L, "tma_load: option '%s' is unknown; expected multicast or pair",
+                 luaL_tolstring(L, -2, NULL));
+    }
+  }
+}
+
+/* The bytes complete on the barrier of the even block of the pair. */
+static void check_pair(lua_State *L, const CtIr *ir) {
+  int64_t n = ct_ir_cluster_size(ir);
+  call_need_sm(L, ir, "tma_load: pair", CALL_TCGEN05);
+  if (n % 2 != 0) {
+    diag_error(L,
+               "tma_load: pair: two blocks of a cluster are a pair, but the launch has clusters "
+               "of %I; launch with {cluster = 2}, or another even number",
+               (LUAI_UACINT)n);
+  }
+}
+
+static void read_load_options(lua_State *L, int idx, const CtIr *ir, CtTmaCall *call) {
+  if (lua_isnil(L, idx)) {
+    return;
+  }
+  check_load_options(L, idx);
+  lua_getfield(L, idx, "multicast");
+  call->mask = bind_to_multicast(L, lua_gettop(L), call->op);
+  lua_getfield(L, idx, "pair");
+  call->is_of_pair = lua_toboolean(L, -1) != 0;
+  if (call->is_of_pair) {
+    check_pair(L, ir);
+  }
+}
+
+static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =, pair =}] */
   CtIr *ir = front_here(L, "tma_load");
   CtTmaCall call = {.op = "tma_load"};
   bool has_bar = lua_gettop(L) >= 3;
@@ -89,13 +139,7 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =}] */
   }
   call.shared = access_view(L, 2, call.op);
   bind_to_mbarrier(L, 3, call.op, &call.bar, &call.slot);
-  if (bind_push_option(L, 4, call.op, "multicast") != LUA_TNIL) {
-    (void)value_settle(L, -1);
-    if (lua_isinteger(L, -1)) {
-      (void)bind_to_option(L, -1, 1, MAX_CLUSTER_BITS, call.op, "multicast");
-    }
-    call.mask = value_to(L, -1, CT_i32, "tma_load: multicast");
-  }
+  read_load_options(L, 4, ir, &call);
   diag_try(L, ct_ir_tma_load(ir, &call, diag_err(L)));
   return 0;
 }

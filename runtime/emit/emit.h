@@ -407,6 +407,8 @@ bool ct_emit_is_dropped(const CtEmit *e, const CtInst *inst); /* leaves no text 
 void ct_emit_statements(CtEmit *e);
 
 /* emit_tcgen05.c: tensor memory. */
+/* A helper of tensor memory, or in a kernel whose products are of two blocks its twin. */
+CtHelper ct_emit_of_pair(const CtEmit *e, CtHelper own);
 void ct_emit_tmem_alloc(CtEmit *e, CtVal v);
 void ct_emit_tmem_dealloc(CtEmit *e, CtVal v);
 /* Elements in what tiles of products move by: 16 bytes of shared memory, a column of tensor memory. */

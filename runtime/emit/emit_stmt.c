@@ -150,6 +150,9 @@ static CtHelper helper_of(const CtEmit *e, CtHelper own) {
       [CT_HELP_MBAR_ARRIVE_AT] = CT_HELP_MBAR_ARRIVE_AT_OF_CLUSTER,
       [CT_HELP_MBAR_WAIT] = CT_HELP_MBAR_WAIT_OF_CLUSTER,
       [CT_HELP_MBAR_TEST] = CT_HELP_MBAR_TEST_OF_CLUSTER};
+  if (own == CT_HELP_TCGEN05_COMMIT || own == CT_HELP_TCGEN05_COMMIT_TO) {
+    return ct_emit_of_pair(e, own);
+  }
   return e->reaches && of_cluster[own] != 0 ? of_cluster[own] : own;
 }
 

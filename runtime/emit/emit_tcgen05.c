@@ -21,6 +21,20 @@ int64_t ct_emit_unit(const CtBuf *buf) {
 
 /* --- allocation ----------------------------------------------------------------------------------- */
 
+CtHelper ct_emit_of_pair(const CtEmit *e, CtHelper own) {
+  static const CtHelper twins[CT_HELP_COUNT] = {
+      [CT_HELP_TMEM_ALLOC] = CT_HELP_TMEM_ALLOC_OF_PAIR,
+      [CT_HELP_TMEM_RELINQUISH] = CT_HELP_TMEM_RELINQUISH_OF_PAIR,
+      [CT_HELP_TMEM_DEALLOC] = CT_HELP_TMEM_DEALLOC_OF_PAIR,
+      [CT_HELP_TCGEN05_COMMIT] = CT_HELP_TCGEN05_COMMIT_OF_PAIR,
+      [CT_HELP_TCGEN05_COMMIT_TO] = CT_HELP_TCGEN05_COMMIT_TO_OF_PAIR};
+  return ct_ir_has_pairs(e->ir) ? twins[own] : own;
+}
+
+static const char *help(CtEmit *e, CtHelper own) {
+  return ct_emit_help(e, ct_emit_of_pair(e, own));
+}
+
 /* After the last allocation no other block of the SM has to wait for this one. */
 static bool is_last(const CtEmit *e, CtVal v) {
   for (CtVal other = v + 1; other < e->ir->n_insts; other++) {
@@ -35,16 +49,16 @@ static bool is_last(const CtEmit *e, CtVal v) {
 void ct_emit_tmem_alloc(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtBuf *buf = &e->ir->bufs[inst->imm.i];
-  ct_emit_line(e, inst->loc, "%s<%" PRId64 ">(%s);", ct_emit_help(e, CT_HELP_TMEM_ALLOC),
+  ct_emit_line(e, inst->loc, "%s<%" PRId64 ">(%s);", help(e, CT_HELP_TMEM_ALLOC),
                ct_buf_columns(buf), e->buf_names[buf->address]);
   if (is_last(e, v)) {
-    ct_emit_line(e, inst->loc, "%s();", ct_emit_help(e, CT_HELP_TMEM_RELINQUISH));
+    ct_emit_line(e, inst->loc, "%s();", help(e, CT_HELP_TMEM_RELINQUISH));
   }
 }
 
 void ct_emit_tmem_dealloc(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
-  ct_emit_line(e, inst->loc, "%s<%" PRId64 ">(%s);", ct_emit_help(e, CT_HELP_TMEM_DEALLOC),
+  ct_emit_line(e, inst->loc, "%s<%" PRId64 ">(%s);", help(e, CT_HELP_TMEM_DEALLOC),
                ct_buf_columns(&e->ir->bufs[inst->imm.i]), e->buf_names[inst->imm.i]);
 }
 

@@ -10,7 +10,11 @@
 
 /* The names of an instruction, in the text and in PTX. */
 static void name_function(const CtTma *tma, bool is_load, int n, bool has_hint, char out[64]) {
-  const char *kind = tma->mask != 0 ? "_multicast" : "", *hint = has_hint ? "_hint" : "";
+  const char *kind = tma->mask != 0 && tma->is_of_pair ? "_pair_multicast"
+                     : tma->is_of_pair                 ? "_pair"
+                     : tma->mask != 0                  ? "_multicast"
+                                                       : "";
+  const char *hint = has_hint ? "_hint" : "";
   if (!is_load && tma->reduce != CT_TMA_NONE) {
     snprintf(out, 64, "tma_reduce_%s%s_%dd", ct_tma_reductions[tma->reduce], hint, n);
   } else {
@@ -55,22 +59,27 @@ static const char *policy_parameter(bool has_hint) {
 static const char *policy_operand(bool has_hint) { return has_hint ? ", \"l\"(policy)" : ""; }
 static const char *policy_suffix(bool has_hint) { return has_hint ? ".L2::cache_hint" : ""; }
 
-static void write_load(CtText *t, const char *name, int n, bool is_multicast, bool has_hint) {
+/* Of a pair of blocks: without the lowest bit of the rank in its address, the barrier is the even block's. */
+static void write_load(CtText *t, const char *name, int n, const CtTma *tma, bool has_hint) {
+  bool is_multicast = tma->mask != 0;
   ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
   put_numbers(t, "int c", n);
   ct_text_printf(t, ", const void* bar, const void* box%s%s) {\n",
                  is_multicast ? ", int blocks" : "", policy_parameter(has_hint));
   ct_text_printf(t,
-                 "  asm volatile(\"cp.async.bulk.tensor.%dd.shared::cluster.global.tile\"\n"
+                 "  asm volatile(\"cp.async.bulk.tensor.%dd%s.shared::cluster.global.tile\"\n"
                  "               \".mbarrier::complete_tx::bytes%s%s [%%0], [%%1, ",
-                 n, is_multicast ? ".multicast::cluster" : "", policy_suffix(has_hint));
+                 n, tma->is_of_pair ? ".cta_group::2" : "",
+                 is_multicast ? ".multicast::cluster" : "", policy_suffix(has_hint));
   put_slots(t, 3, n);
   ct_text_puts(t, "], [%2]");
   if (is_multicast) {
     ct_text_printf(t, ", %%%d", 3 + n);
   }
   put_policy_slot(t, has_hint, 3 + n + is_multicast);
-  ct_text_puts(t, ";\"\n               :: " ADDRESS("box") ", \"l\"(&map), " ADDRESS("bar"));
+  ct_text_puts(t, ";\"\n               :: " ADDRESS("box") ", \"l\"(&map), ");
+  ct_text_puts(t, tma->is_of_pair ? "\"r\"((unsigned)__cvta_generic_to_shared(bar) & 0xfeffffffu)"
+                                  : ADDRESS("bar"));
   put_coordinates(t, n);
   ct_text_printf(t, "%s%s : \"memory\");\n}\n", is_multicast ? ", \"h\"((short)blocks)" : "",
                  policy_operand(has_hint));
@@ -108,7 +117,7 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
   name_function(tma, is_load, map->n, policy != NULL, name);
   if (ct_emit_is_new_function(e, name)) {
     if (is_load) {
-      write_load(&e->functions, name, map->n, tma->mask != 0, policy != NULL);
+      write_load(&e->functions, name, map->n, tma, policy != NULL);
     } else {
       write_store(&e->functions, name, map->n, tma->reduce, policy != NULL);
     }

@@ -65,6 +65,11 @@ void ct_atom_get(int i, CtAtom *out); /* 0 <= i < ct_atom_count() */
 
 /* Has one the instructions of tensor memory, tcgen05? The families of 100 and 110 have. */
 static inline bool ct_sm_has_tcgen05(int sm) { return sm >= 100 && sm < 120; }
+/* Of a product by tcgen05, whose threads are blocks: how many blocks multiply together, 1 or 2, each with its rows of
+   A, B and the sums (PTX ISA, .cta_group); of other atoms 1. */
+static inline int ct_atom_blocks(const CtAtom *atom) {
+  return atom->from_tensor[CT_ATOM_C] ? atom->threads : 1;
+}
 /* The bits of one lane that a copy of tensor memory moves, and how many lanes. */
 typedef struct CtTmemShape {
   int lanes, bits;

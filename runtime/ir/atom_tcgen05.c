@@ -31,38 +31,56 @@ static const TmemRow tmems[] = {
 
 /* {====== From rows to atoms ====== */
 
-static bool has_umma_size(const UmmaRow *row, bool is_a_shared, int m, int n) {
-  return ct_atom_has_n(row->is_every, n) && (m == 128 ? n % 16 == 0 : m == 64 && is_a_shared);
+/* The forms of a row: A in shared memory, or in tensor memory; or a pair of blocks, with A in shared memory. */
+typedef struct UmmaForm {
+  const char *name;
+  int blocks;
+  bool is_a_shared;
+} UmmaForm;
+
+static const UmmaForm forms[] = {{"SS", 1, true}, {"TS", 1, false}, {"2x1SM_SS", 2, true}};
+
+/* (block, (row, column)) -> element of a matrix whose rows the blocks share. */
+static void put_rows(char out[CT_ATOM_TEXT_MAX], int blocks, int rows, int columns) {
+  ct_atom_put(out, "(%d,(%d,%d)):(%d,(1,%d))", blocks, rows / blocks, columns,
+              blocks == 1 ? 0 : rows / blocks, rows);
 }
 
-/* One thread issues it: the operands are whole matrices. */
-static CtAtom from_umma(const UmmaRow *row, bool is_a_shared, int m, int n) {
+static bool has_umma_size(const UmmaRow *row, const UmmaForm *form, int m, int n) {
+  int of_block = m / form->blocks;
+  int step = form->blocks == 2 ? 32 : of_block == 128 ? 16 : 8;
+  return ct_atom_has_n(row->is_every, n) && n % step == 0 && (of_block == 128 || form->is_a_shared);
+}
+
+/* One thread issues it: the operands are whole matrices, or each block's part of them. */
+static CtAtom from_umma(const UmmaRow *row, const UmmaForm *form, int m, int n) {
   enum { K_BITS = 256 };
-  int k = K_BITS / ct_atom_types[row->a].bits;
+  int k = K_BITS / ct_atom_types[row->a].bits, blocks = form->blocks;
+  bool is_a_shared = form->is_a_shared;
   CtAtom atom = {.kind = CT_ATOM_MMA,
                  .family = "tcgen05",
                  .sm = 100,
                  .is_sm_specific = true,
                  .times = 1,
                  .section = "9.7.16.10.9.1",
-                 .threads = 1,
-                 .thr_id = "1:0",
+                 .threads = blocks,
+                 .thr_id = blocks == 1 ? "1:0" : "2:1",
                  .m = m,
                  .n = n,
                  .k = k};
-  ct_atom_put(atom.name, "SM100_MMA_%s_%s<%s,%s,%s,%d,%d>", row->operation,
-              is_a_shared ? "SS" : "TS", ct_atom_types[row->a].name, ct_atom_types[row->b].name,
-              ct_atom_types[row->d].name, m, n);
-  ct_atom_put(atom.ptx, "tcgen05.mma.cta_group::1.kind::%s", row->kind);
+  ct_atom_put(atom.name, "SM100_MMA_%s_%s<%s,%s,%s,%d,%d>", row->operation, form->name,
+              ct_atom_types[row->a].name, ct_atom_types[row->b].name, ct_atom_types[row->d].name, m,
+              n);
+  ct_atom_put(atom.ptx, "tcgen05.mma.cta_group::%d.kind::%s", blocks, row->kind);
   ct_atom_set_types(&atom, row->d, row->a, row->b, row->d);
   atom.from_shared[CT_ATOM_A] = is_a_shared;
   atom.from_tensor[CT_ATOM_A] = !is_a_shared;
   atom.from_shared[CT_ATOM_B] = true;
   atom.from_tensor[CT_ATOM_C] = atom.from_tensor[CT_ATOM_D] = true;
   ct_atom_set_registers(&atom);
-  ct_atom_put(atom.layouts[CT_ATOM_A], "(1,(%d,%d)):(0,(1,%d))", m, k, m);
-  ct_atom_put(atom.layouts[CT_ATOM_B], "(1,(%d,%d)):(0,(1,%d))", n, k, n);
-  ct_atom_put(atom.layouts[CT_ATOM_C], "(1,(%d,%d)):(0,(1,%d))", m, n, m);
+  put_rows(atom.layouts[CT_ATOM_A], blocks, m, k);
+  put_rows(atom.layouts[CT_ATOM_B], blocks, n, k);
+  put_rows(atom.layouts[CT_ATOM_C], blocks, m, n);
   return atom;
 }
 
@@ -100,28 +118,41 @@ static CtAtom from_tmem(const TmemRow *row, bool is_load, int times) {
 
 /* {====== By number, by name ====== */
 
-/* The tcgen05 atoms in order: products of SS and TS, by M and N; then loads and stores. */
-enum { UMMA_MS = 2, TMEM_TIMES = 8 };
+/* The tcgen05 atoms in order: products by row, form, M and N; then loads and stores. */
+enum { UMMA_MS = 2, UMMA_SIZES = UMMA_MS * CT_ATOM_SIZES_N };
+
+/* One size of one form of one row; not all of them exist. */
+typedef struct UmmaAt {
+  const UmmaRow *row;
+  const UmmaForm *form;
+  int m, n;
+} UmmaAt;
+
+enum { N_UMMA_AT = CT_ARRAY_LEN(ummas) * CT_ARRAY_LEN(forms) * UMMA_SIZES };
+
+static bool find_umma(int i, UmmaAt *out) {
+  const UmmaForm *form = &forms[i / UMMA_SIZES % (int)CT_ARRAY_LEN(forms)];
+  *out = (UmmaAt){.row = &ummas[i / UMMA_SIZES / (int)CT_ARRAY_LEN(forms)],
+                  .form = form,
+                  .m = form->blocks * 64 << i / CT_ATOM_SIZES_N % UMMA_MS,
+                  .n = 8 + 8 * (i % CT_ATOM_SIZES_N)};
+  return has_umma_size(out->row, form, out->m, out->n);
+}
 
 int ct_atom_count_umma(void) {
+  UmmaAt at;
   int n = 0;
-  for (size_t row = 0; row < CT_ARRAY_LEN(ummas); row++) {
-    for (int i = 0; i < 2 * UMMA_MS * CT_ATOM_SIZES_N; i++) {
-      n += has_umma_size(&ummas[row], i / CT_ATOM_SIZES_N / UMMA_MS == 0,
-                         64 << i / CT_ATOM_SIZES_N % UMMA_MS, 8 + 8 * (i % CT_ATOM_SIZES_N));
-    }
+  for (int i = 0; i < N_UMMA_AT; i++) {
+    n += find_umma(i, &at);
   }
   return n;
 }
 
 CtAtom ct_atom_umma(int at) {
-  for (size_t row = 0; row < CT_ARRAY_LEN(ummas); row++) {
-    for (int i = 0; i < 2 * UMMA_MS * CT_ATOM_SIZES_N; i++) {
-      bool is_a_shared = i / CT_ATOM_SIZES_N / UMMA_MS == 0;
-      int m = 64 << i / CT_ATOM_SIZES_N % UMMA_MS, n = 8 + 8 * (i % CT_ATOM_SIZES_N);
-      if (has_umma_size(&ummas[row], is_a_shared, m, n) && at-- == 0) {
-        return from_umma(&ummas[row], is_a_shared, m, n);
-      }
+  UmmaAt found;
+  for (int i = 0; i < N_UMMA_AT; i++) {
+    if (find_umma(i, &found) && at-- == 0) {
+      return from_umma(found.row, found.form, found.m, found.n);
     }
   }
   CT_UNREACHABLE();

@@ -323,6 +323,8 @@ int64_t ct_ir_shared_offset(const CtIr *ir, uint32_t buf); /* its offset within 
 
 /* Columns of tensor memory: of a buffer, a power of two; of all buffers below `before`. */
 int64_t ct_buf_columns(const CtBuf *buf);
+/* Does it multiply by pairs of blocks? Then all that it does with tensor memory is of pairs, as PTX wants. */
+bool ct_ir_has_pairs(const CtIr *ir);
 int64_t ct_ir_tmem_columns(const CtIr *ir, uint32_t before);
 /* Which element of tensor memory the thread's value i of an atom is, from the first one on, in elements of `width` bits.
    `layout`: the atom's, parsed. */

@@ -21,7 +21,7 @@ KNOWN(CtWgmma, 56);
 KNOWN(CtTextOut, 24);
 KNOWN(CtTextPlace, 16);
 KNOWN(CtEscape, 72);
-KNOWN(CtTma, 68);
+KNOWN(CtTma, 72);
 KNOWN(CtInst, 96);
 KNOWN(CtRegionInfo, 12);
 KNOWN(CtParam, 32);
@@ -159,11 +159,12 @@ static const CtField boxes_rows[] = {
     CT_ROW(CtTmaBoxes, n_dims, UINT, DIMS), CT_EACH(CtTmaBoxes, box, UINT, NONE)};
 static const CtShape shape_boxes = CT_SHAPE(CtTmaBoxes, CtTmaBoxes, boxes_rows);
 static const CtField tma_rows[] = {
-    CT_ROW(CtTma, map, UINT, MAPS),      CT_ROW(CtTma, buf, UINT, BUFS),
-    CT_ROW(CtTma, offset, UINT, VALUES), CT_EACH(CtTma, crd, UINT, VALUES),
-    CT_ROW(CtTma, bar, UINT, BUFS),      CT_ROW(CtTma, slot, UINT, VALUES),
-    CT_ROW(CtTma, mask, UINT, VALUES),   CT_ROW(CtTma, reduce, UINT, REDUCTIONS),
-    CT_ROW(CtTma, cache, UINT, CACHES),  CT_PART(CtTma, boxes, shape_boxes)};
+    CT_ROW(CtTma, map, UINT, MAPS),          CT_ROW(CtTma, buf, UINT, BUFS),
+    CT_ROW(CtTma, offset, UINT, VALUES),     CT_EACH(CtTma, crd, UINT, VALUES),
+    CT_ROW(CtTma, bar, UINT, BUFS),          CT_ROW(CtTma, slot, UINT, VALUES),
+    CT_ROW(CtTma, mask, UINT, VALUES),       CT_ROW(CtTma, is_of_pair, BOOL, NONE),
+    CT_ROW(CtTma, reduce, UINT, REDUCTIONS), CT_ROW(CtTma, cache, UINT, CACHES),
+    CT_PART(CtTma, boxes, shape_boxes)};
 const CtShape ct_shape_tma = CT_SHAPE(CtTma, CtTma, tma_rows);
 
 /* Left out: n_args is of ops.def, and `args` holds it; region, prev and next are of the regions. */

@@ -173,6 +173,7 @@ static void print_tma(Printer *p, const CtTma *tma) {
     ct_text_puts(p->out, " multicast ");
     print_value(p, tma->mask);
   }
+  ct_text_puts(p->out, tma->is_of_pair ? " of pair" : "");
   ct_text_printf(p->out, "%s%s", tma->reduce != CT_TMA_NONE ? " " : "",
                  ct_tma_reductions[tma->reduce]);
 }

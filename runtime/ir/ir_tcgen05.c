@@ -19,16 +19,25 @@ static int64_t per_word(const CtTileCx *c, CtView v) {
 
 /* --- operands of a product ------------------------------------------------------------------------ */
 
+/* Of an operand of one block: its rows, and its columns. */
+static int64_t rows_of(const CtAtom *atom) { return atom->m / ct_atom_blocks(atom); }
+
 static int64_t place_of_row(int64_t rows, int64_t i, int64_t per) {
   int64_t lane = rows == HALF ? i % ROWS_OF_WARP + i / ROWS_OF_WARP * LANES_OF_WARP : i;
   return lane * per;
 }
 
-static int64_t place_of_column(int64_t j, int64_t per) {
-  return j / per * CT_TMEM_LANES * per + j % per;
+/* Two blocks with 64 rows each have the second half of the columns in lanes 64 to 127 (layout B). */
+static int64_t place_of_column(const CtAtom *atom, int64_t j, int64_t per) {
+  int64_t half = atom->n / 2, lanes = 0;
+  if (ct_atom_blocks(atom) == 2 && rows_of(atom) == HALF && j >= half) {
+    j -= half;
+    lanes = HALF;
+  }
+  return j / per * CT_TMEM_LANES * per + j % per + lanes;
 }
 
-/* Are the values of an atom, (rows, columns), in the lanes and columns where the instruction has them? */
+/* Are the values that a block has of an atom, (rows, columns), in the lanes and columns where the instruction has them? */
 static bool is_matrix(const CtTileCx *c, CtLayout values, int64_t rows, int64_t columns,
                       int64_t per) {
   CtAlg g = al_trial(&c->g);
@@ -38,10 +47,11 @@ static bool is_matrix(const CtTileCx *c, CtLayout values, int64_t rows, int64_t 
   }
   bool is = true;
   for (int64_t i = 0; i < rows && is; i++) {
-    is = ct_layout_at(ct_mode(values, 0), i) == place_of_row(rows, i, per);
+    is = ct_layout_at(ct_mode(values, 0), i) ==
+         (ct_atom_blocks(c->atom) == 2 ? i : place_of_row(rows, i, per));
   }
   for (int64_t j = 0; j < columns && is; j++) {
-    is = ct_layout_at(ct_mode(values, 1), j) == place_of_column(j, per);
+    is = ct_layout_at(ct_mode(values, 1), j) == place_of_column(c->atom, j, per);
   }
   return is;
 }
@@ -57,6 +67,18 @@ static bool begins_at_columns(const CtTileCx *c, CtView v, int64_t per) {
   return is;
 }
 
+static void fail_pair_matrix(CtTileCx *c, CtView v) {
+  const CtAtom *atom = c->atom;
+  int rows = (int)rows_of(atom);
+  ct_tile_fail_view(c, v,
+                    "does not have the lanes and columns that each block has of %s for C; make the "
+                    "tensor with %s, and part it by partition_C of a slice of the tiled MMA, as "
+                    "partition_C(pair_tile(acc))",
+                    atom->name,
+                    rows == HALF ? "tmem(f32, L\"(64,(N/2,2)):(1,(128,64))\") for N columns"
+                                 : "tmem(dtype, {128, columns})");
+}
+
 static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
   const CtAtom *atom = c->atom;
   int64_t per = per_word(c, v);
@@ -66,9 +88,13 @@ static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
                       ct_spaces[c->ir->bufs[v.buf].space], atom->name, of == A ? "A" : "C");
   } else if (al_ok(&c->g) && (!ct_layout_is_static(v.layout) || ct_guard_n(&v) > 0)) {
     ct_tile_fail_view(c, v, "has no static layout, or is guarded; neither can be in tensor memory");
-  } else if (al_ok(&c->g) &&
-             (!is_matrix(c, ct_mode(v.layout, 0), atom->m, of == A ? atom->k : atom->n, per) ||
-              !begins_at_columns(c, v, per))) {
+  } else if (al_ok(&c->g) && (!is_matrix(c, ct_mode(v.layout, 0), rows_of(atom),
+                                         of == A ? atom->k : atom->n, per) ||
+                              !begins_at_columns(c, v, per))) {
+    if (ct_atom_blocks(atom) == 2) {
+      fail_pair_matrix(c, v);
+      return;
+    }
     ct_tile_fail_view(c, v,
                       "does not have the lanes and columns that %s has for %s, %d rows from lane 0 "
                       "on; make the tensor with tmem(dtype, {%d, columns}), and part it by "
@@ -77,7 +103,45 @@ static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
   }
 }
 
+/* --- pairs of blocks ------------------------------------------------------------------------------ */
+
+bool ct_ir_has_pairs(const CtIr *ir) {
+  bool has = false;
+  for (CtVal v = 1; v < ir->n_insts && !has; v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    has = inst->op == CT_OP_TCGEN05_MMA && inst->region != 0 &&
+          ct_atom_blocks(inst->u.tile->atom) == 2;
+  }
+  return has;
+}
+
+/* All products of a kernel are of one block, or all are of two (PTX ISA: all tcgen05 instructions have the same
+   .cta_group). */
+static void check_group(CtTileCx *c) {
+  const CtIr *ir = c->ir;
+  int blocks = ct_atom_blocks(c->atom);
+  int64_t in_cluster = ct_ir_cluster_size(ir);
+  for (CtVal v = 1; v < ir->n_insts && al_ok(&c->g); v++) {
+    const CtInst *inst = ct_inst(ir, v);
+    if (inst->op == CT_OP_TCGEN05_MMA && inst->region != 0 &&
+        ct_atom_blocks(inst->u.tile->atom) != blocks) {
+      ct_tile_fail(c,
+                   "%s is a product of %s, but %s at line %d is one of %s; a kernel has only one "
+                   "of the two kinds, so take atoms of one kind",
+                   c->atom->name, blocks == 2 ? "two blocks" : "one block",
+                   inst->u.tile->atom->name, inst->loc.line, blocks == 2 ? "one" : "two");
+    }
+  }
+  if (al_ok(&c->g) && blocks == 2 && in_cluster % 2 != 0) {
+    ct_tile_fail(c,
+                 "%s is a product of two blocks of a cluster, but the launch has clusters of %lld; "
+                 "launch with {cluster = 2}, or another even number",
+                 c->atom->name, (long long)in_cluster);
+  }
+}
+
 static void check_operands(CtTileCx *c, const CtView v[3], CtWgmma *w) {
+  check_group(c);
   w->is_a_shared = c->atom->from_shared[A];
   check_matrix(c, v[C], C);
   if (w->is_a_shared) {

@@ -174,6 +174,7 @@ static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64
                .bar = d->call->bar,
                .slot = d->call->slot,
                .mask = d->call->mask,
+               .is_of_pair = d->call->is_of_pair,
                .reduce = d->call->reduce,
                .cache = ir->bufs[d->source->view.buf].cache,
                .boxes = d->boxes};

@@ -71,7 +71,8 @@ typedef struct CtTma {
   CtVal crd[CT_TMA_DIMS]; /* i32: of the box's first element in the map's dimensions */
   uint32_t bar;           /* TMA_LOAD: the buffer of barriers, and which one (i32) */
   CtVal slot;
-  CtVal mask; /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
+  CtVal mask;      /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
+  bool is_of_pair; /* TMA_LOAD: its bytes complete on the barrier of the pair's even block */
   CtTmaReduce reduce;
   CtCacheHint cache; /* of the tensor */
   CtTmaBoxes boxes;  /* of its call */
@@ -98,6 +99,7 @@ typedef struct CtTmaCall {
   CtView shared;
   uint32_t bar;
   CtVal slot, mask;
+  bool is_of_pair;
   CtTmaReduce reduce;
 } CtTmaCall;
 CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;

@@ -197,6 +197,21 @@ static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *s
   }
 }
 
+/* Checks what a product of two blocks accesses: the same in both. */
+static void look_at_pair(CtCheckWorker *k, const CtAccess *a) {
+  const CtWorker *own = a->w->worker, *other = &own->team[own->rank ^ 1];
+  look_at_access(k, a, false);
+  if (k->clocks != NULL && a->mask != 0) {
+    ct_clock_look_at_remote(k, a, other);
+  }
+  look_at_access(ct_check_worker(other), a, false);
+}
+
+/* Is it a product by tcgen05 of two blocks? */
+static bool is_of_pair(const CtSimtProgram *p, const CtIn *code) {
+  return code->u.op == CT_SIMT_TCGEN05_MMA && p->tiles[code->imm].mma->blocks == 2;
+}
+
 /* Checks a box in shared memory: in each block of the cluster that gets it. The first lane says
    which blocks these are. */
 static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
@@ -251,6 +266,8 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
         ct_clock_note_store(k, &a[i]);
       }
       look_at_box(k, code, &a[i]);
+    } else if (is_of_pair(k->k->job->program, code)) {
+      look_at_pair(k, &a[i]);
     } else {
       look_at_access(k, &a[i], plan->is_steady);
     }

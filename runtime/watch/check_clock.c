@@ -510,6 +510,7 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
   e->agent = (uint8_t)agent;
   switch (agent) {
     case CT_AGENT_BAR:
+      rank = a->is_of_pair ? rank & ~1 : rank;
       slot = ct_clock_slot_index(c, rank, a->bar, a->bar_slot);
       e->component = ct_clock_of_slot(c, rank, (uint32_t)(slot % c->n_slots));
       e->clock = c->begun[slot] + 1;
@@ -518,6 +519,7 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
     case CT_AGENT_BULK:
     case CT_AGENT_UMMA:
     case CT_AGENT_TMEM:
+      rank = a->w->worker->rank; /* a product may reach another block's memory */
       e->component = ct_clock_of_agent(c, rank, warp, agent);
       e->clock = *ct_clock_groups_of(c, rank, warp, agent) + 1;
       break;

@@ -63,6 +63,11 @@ static bool narrows(const CtSimtProgram *p, const CtTileOp *t) {
          is_narrower(p->bufs[t->dst.buf].dtype, p->bufs[t->a.buf].dtype);
 }
 
+/* Operands of a product of two blocks are in both: they are not looked at. */
+static bool is_of_one_block(const CtTileOp *t) {
+  return t->op == CT_OP_TCGEN05_MMA && t->mma->blocks == 1;
+}
+
 /* Does the instruction leave in memory what it computes? GEMM, AXPBY and MMA do. */
 static bool computes(const CtSimtProgram *p, const CtIn *code) {
   if (!ct_in_is(code, CT_INS_TILE)) {
@@ -70,7 +75,7 @@ static bool computes(const CtSimtProgram *p, const CtIn *code) {
   }
   const CtTileOp *t = &p->tiles[code->imm];
   return narrows(p, t) || ((t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY || t->op == CT_OP_MMA ||
-                            t->op == CT_OP_WGMMA || t->op == CT_OP_TCGEN05_MMA) &&
+                            t->op == CT_OP_WGMMA || is_of_one_block(t)) &&
                            ct_is_float(t->dtype));
 }
 

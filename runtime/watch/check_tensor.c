@@ -16,26 +16,28 @@ typedef struct Tensor {
   uint32_t made, made_in; /* the clock of warp 0 when it allocated, and where; 0: it has not */
   uint32_t deallocated;   /* 1 + the instruction that gave it back; 0: it has not been */
   bool is_told;           /* one finding of each tensor and block */
-  Use *uses;              /* by warp: its last copy, then its last product */
+  Use *uses; /* by rank and warp of the cluster: its last copy, then its last product */
 } Tensor;
 
 struct CtTensors {
   Tensor *of; /* by buffer */
   uint32_t n_bufs;
-  int32_t n_warps;
+  int32_t n_warps; /* of the cluster; those of a block: n_of_block */
+  int32_t n_of_block;
 };
 
 CtTensors *ct_tensor_open(CtCheck *c) {
   const CtSimtProgram *p = c->job->program;
   CtTensors *t = ct_arena_alloc(&c->arena, sizeof *t);
-  size_t n_uses = 2 * (size_t)p->n_warps;
+  size_t n_uses = 2 * (size_t)p->n_warps * (size_t)p->n_cluster;
   Use *uses = ct_arena_alloc(&c->arena, p->n_bufs * n_uses * sizeof *uses);
   if (t == NULL || uses == NULL ||
       (t->of = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *t->of)) == NULL) {
     return NULL;
   }
   t->n_bufs = p->n_bufs;
-  t->n_warps = p->n_warps;
+  t->n_of_block = p->n_warps;
+  t->n_warps = p->n_warps * p->n_cluster;
   for (uint32_t b = 0; b < p->n_bufs; b++) {
     t->of[b].uses = &uses[b * n_uses];
   }
@@ -70,8 +72,11 @@ static void tell(CtCheckWorker *k, uint32_t buf, uint32_t in, int32_t warp, cons
 
 /* --- uses ----------------------------------------------------------------------------------------- */
 
+/* k: of the block whose tensor it is; a product of two blocks may be another one's. */
 void ct_tensor_access(CtCheckWorker *k, const CtAccess *a) {
   Tensor *t = &k->tensors->of[a->buf_index];
+  const CtCheckWorker *by = ct_check_worker(a->w->worker);
+  bool is_far = by != k;
   int32_t warp = a->w->index;
   uint32_t in = ct_check_index(k, a->in), component;
   char text[300];
@@ -83,18 +88,21 @@ void ct_tensor_access(CtCheckWorker *k, const CtAccess *a) {
         "a barrier in between",
         a->buf->name, line_of(k, t->deallocated - 1));
     tell(k, a->buf_index, in, warp, text);
-  } else if (t->made == 0 ||
-             (warp != 0 && !ct_clock_knows(k, warp, CT_ANY_LANE, component, t->made))) {
-    snprintf(text, sizeof text,
-             "%.80s is used by warp %d, which nothing tells that it was allocated, and where; put "
-             "sync_threads() between its declaration and line %d",
-             a->buf->name, (int)warp, line_of(k, in));
+  } else if (t->made == 0 || ((is_far || warp != 0) &&
+                              !ct_clock_knows(by, warp, CT_ANY_LANE, component, t->made))) {
+    snprintf(
+        text, sizeof text,
+        "%.80s%s is used by warp %d, which nothing tells that it was allocated, and where; put "
+        "%s() between its declaration and line %d",
+        a->buf->name, is_far ? " of the other block of the pair" : "", (int)warp,
+        is_far ? "sync_cluster" : "sync_threads", line_of(k, in));
     tell(k, a->buf_index, in, warp, text);
   }
   bool is_product = a->agent == CT_AGENT_UMMA;
-  Use *use = &t->uses[2 * warp + is_product];
+  int32_t place = by->k->rank * k->tensors->n_of_block + warp;
+  Use *use = &t->uses[2 * place + is_product];
   use->in = in;
-  use->clock = ct_clock_of(k, warp, is_product ? CT_AGENT_UMMA : CT_AGENT_NONE, &use->component);
+  use->clock = ct_clock_of(by, warp, is_product ? CT_AGENT_UMMA : CT_AGENT_NONE, &use->component);
 }
 
 /* Are they two products that add to sums of one shape? */
@@ -104,7 +112,8 @@ static bool are_pipelined(const CtSimtProgram *p, const CtAccess *a, const CtChe
     return false;
   }
   const CtMma *now = p->tiles[p->code[e->in].imm].mma, *then = p->tiles[p->code[old->in].imm].mma;
-  return now->rows == then->rows && now->n * now->groups == then->n * then->groups;
+  return now->rows == then->rows && now->blocks == then->blocks &&
+         now->n * now->groups == then->n * then->groups;
 }
 
 /* Copies of the same warp are over. Products of the same thread follow each other only if they are pipelined. */
@@ -116,7 +125,8 @@ bool ct_tensor_is_before(const CtCheckWorker *k, const CtAccess *a, const CtChec
 
 void ct_tensor_note_race(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, int lane,
                          const CtCheckEvent *old, int old_lane, bool old_writes, int64_t off) {
-  k->lacks_after = ct_clock_knows(k, e->warp, CT_ANY_LANE, old->component, old->clock);
+  k->lacks_after = ct_clock_knows(ct_check_worker(a->w->worker), e->warp, CT_ANY_LANE,
+                                  old->component, old->clock);
   ct_finding_race(k, CT_CHECK_TENSOR, old, old_lane, old_writes, e, lane, a->writes, a->buf_index,
                   off);
 }
@@ -131,7 +141,8 @@ static void look_at_uses(CtCheckWorker *k, const CtSyncNote *note, const Tensor 
   for (int32_t i = 0; i < 2 * k->tensors->n_warps; i++) {
     const Use *use = &t->uses[i];
     bool is_product = i % 2 != 0;
-    if (use->clock == 0 || (i == 0 && !is_product) ||
+    bool is_own = i == 2 * k->k->rank * k->tensors->n_of_block; /* a copy by this warp */
+    if (use->clock == 0 || is_own ||
         ct_clock_knows(k, 0, CT_ANY_LANE, use->component, use->clock)) {
       continue;
     }

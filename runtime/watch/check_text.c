@@ -342,6 +342,14 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
     return "; blocks run in any order: use atomic operations, a flag with fence(), or another "
            "launch";
   }
+  if (f->other_agent == CT_AGENT_UMMA) {
+    return "; a product by tcgen05 is complete once a phase of an mbarrier is over at which a later "
+           "tcgen05_commit() arrived: let it arrive here, too, by {multicast = mask}, and wait for "
+           "that before %l";
+  }
+  if (f->agent == CT_AGENT_UMMA && f->other_agent == CT_AGENT_BAR) {
+    return clock_order(f, w);
+  }
   return f->agent == CT_AGENT_BAR && !w->other_writes
              ? "; let that block's readers arrive here after %m, as in empty[i]:arrive(rank), and "
                "wait for them before %l, or put sync_cluster() between"

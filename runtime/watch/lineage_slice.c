@@ -12,8 +12,14 @@
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
+/* The worker in whose memory the step's operands are. */
+static const CtWorker *worker_of(const CtSlice *s) {
+  return &s->r->team[s->step->rank ^ s->across];
+}
+
 static const char *ptr_of(const CtSlice *s, const CtAccess *a) {
-  return s->r->ptrs[a - s->r->accesses];
+  const char *own = s->r->ptrs[a - s->r->accesses];
+  return s->across == 0 ? own : worker_of(s)->shared + (own - s->r->team[s->step->rank].shared);
 }
 
 /* The place of the first byte of an element; those that follow have the next numbers. */
@@ -30,7 +36,7 @@ static int64_t owner_of(const CtSlice *s, const CtAccess *a) {
       return team[i].block;
     }
   }
-  return team[s->step->rank].block;
+  return worker_of(s)->block;
 }
 
 static void note_memory(CtSlice *s, CtLineageKind kind, const CtAccess *a, int64_t off, int lane) {
@@ -330,18 +336,30 @@ static void want_group_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lan
   }
 }
 
+/* Wants element (row, k) of atom `rest` of B; each block of a pair has half of its rows, the even one the first. */
+static void want_of_b(CtSlice *s, const CtAccess *b, int64_t row, int64_t k, int64_t rest,
+                      int lane) {
+  const CtMma *mma = s->p->tiles[s->code->imm].mma;
+  int64_t rows = (int64_t)mma->groups * mma->n / mma->blocks;
+  int before = s->across;
+  if (mma->blocks == 2) {
+    s->across = (int)(row / rows) ^ (s->step->rank & 1);
+  }
+  want_element_for(s, b, row % rows + k * rows + rest * b->n_rows, ct_first_lane(b->mask), lane);
+  s->across = before;
+}
+
 /* The same for tcgen05, whose tiles belong to the whole block. */
 static void want_block_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
   const CtMma *mma = s->p->tiles[s->code->imm].mma;
   int64_t rest = e / dst->n_rows, m = rest % mma->rest[0], n = rest / mma->rest[0];
   int64_t row = e % dst->n_rows % mma->rows, col = e % dst->n_rows / mma->rows;
-  int64_t n_cols = (int64_t)mma->groups * mma->n;
   for (int64_t k = 0; k < mma->rest[2]; k++) {
-    int64_t of_a = (m + k * mma->rest[0]) * a->n_rows, of_b = (n + k * mma->rest[1]) * b->n_rows;
+    int64_t of_a = (m + k * mma->rest[0]) * a->n_rows;
     for (int64_t i = 0; i < mma->k; i++) {
       want_element_for(s, a, row + i * mma->rows + of_a, ct_first_lane(a->mask), lane);
-      want_element_for(s, b, col + i * n_cols + of_b, ct_first_lane(b->mask), lane);
+      want_of_b(s, b, col, i, n + k * mma->rest[1], lane);
     }
   }
 }
@@ -423,6 +441,15 @@ static void walk_tile(CtSlice *s) {
   }
 }
 
+/* A product of two blocks has sums in both. */
+static void walk_product(CtSlice *s) {
+  int blocks = s->p->tiles[s->code->imm].mma->blocks;
+  for (s->across = blocks - 1; s->across > 0; s->across--) {
+    walk_tile(s);
+  }
+  walk_tile(s);
+}
+
 static void walk_step(CtSlice *s) {
   uint32_t op = s->code->u.op;
   if (op == CT_SIMT_TMA) {
@@ -442,6 +469,8 @@ static void walk_step(CtSlice *s) {
     walk_tallied(s);
   } else if (a == NULL) {
     walk_plain(s);
+  } else if (op == CT_SIMT_TCGEN05_MMA) {
+    walk_product(s);
   } else if (a->arg != NULL) {
     walk_tile(s);
   } else if (a->writes) {

@@ -11,6 +11,7 @@ typedef struct CtSlice {
   const CtHistory *r;
   const CtStep *step;
   const CtIn *code;
+  int across; /* of a product of two blocks: 1 while operands are taken as the other block has them; else 0 */
   CtPlaces wanted;
   CtLineageRows *rows;
 } CtSlice;

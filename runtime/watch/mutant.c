@@ -110,7 +110,8 @@ static uint32_t of_mbarrier(const CtIn *code) {
     case CT_OP_MBAR_ARRIVE:
     case CT_OP_MBAR_ARRIVE_AT: return ONE(CT_NO_ARRIVAL);
     case CT_OP_MBAR_EXPECT: return ONE(CT_NO_BYTES);
-    case CT_OP_TCGEN05_COMMIT: return ONE(CT_NO_TCGEN05_COMMIT);
+    case CT_OP_TCGEN05_COMMIT:
+    case CT_OP_TCGEN05_COMMIT_TO: return ONE(CT_NO_TCGEN05_COMMIT);
     case CT_OP_MBAR_ARRIVE_EXPECT: return ONE(CT_NO_ARRIVAL) | ONE(CT_NO_BYTES);
     default: return 0;
   }

@@ -58,10 +58,10 @@ static void set_wgmma_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
   row->wgmma_k = (uint16_t)m->k;
 }
 
-/* One thread issues the product of a whole block; atoms are counted as if all lanes took part. */
+/* One thread issues the product of a whole block, or of two; atoms are counted as if all lanes took part. */
 static void set_tcgen05_work(const CtMma *m, CtProfileIn *row, uint64_t *each) {
   row->work = CT_WORK_MMA;
-  row->macs = (uint32_t)(m->rows * m->groups * m->n * m->k);
+  row->macs = (uint32_t)(m->blocks * m->rows * m->groups * m->n * m->k);
   *each = (uint64_t)(m->rest[0] * m->rest[1] * m->rest[2]) * CT_LANES;
 }
 

@@ -1,6 +1,7 @@
 -- tensor_memory.lua: tensors in tensor memory (Blackwell), and tiled copies to and from registers.
 --   tmem_layout(dtype, shape)  where rows and columns of a shape are: lanes and words
 --   tmem(dtype, shape)         a tensor there, in a kernel; or of a layout
+--   pair_tile(tensor)          rows of both blocks of a pair, as an atom of two blocks takes them
 --   tmem_copy(atom, tensor)    a tiled copy of four warps, as CuTe's make_tmem_copy
 --
 -- Elements of tensor memory are counted down the 128 lanes of a column, then the columns; narrow
@@ -64,6 +65,21 @@ function M.tmem(dtype, x)
   end
   local is_layout = tiles.type_name(x) == "layout" or type(x) == "string"
   return internal.kernel.tmem(dtype, is_layout and x or M.tmem_layout(dtype, x))
+end
+
+--- The tile of a pair of blocks that have a tensor at the same place each: rows of the even block,
+--- then those of the odd one. A product of two blocks takes its own half of each from there.
+function M.pair_tile(tensor)
+  if tiles.type_name(tensor) ~= "tensor" then
+    tiles.fail("pair_tile", "argument 1 is of type %s; a tensor in shared or tensor memory was "
+      .. "expected", tiles.type_name(tensor))
+  elseif rank(tensor) < 2 then
+    tiles.fail("pair_tile", "the tensor has the shape %s; (rows, columns) was expected, perhaps "
+      .. "with more modes", shape(tensor))
+  end
+  local by_mode = { layout({ size(tensor, 0), 2 }, { 1, 0 }) }
+  for i = 1, rank(tensor) - 1 do by_mode[i + 1] = _ end
+  return composition(tensor, by_mode)
 end
 
 -- (thread, value) of four warps -> row + rows * column.

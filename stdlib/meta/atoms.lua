@@ -169,10 +169,33 @@ function wgmma_wait(n) end
 --- It means those that the thread has issued so far by tcgen05. It is one arrival. One thread calls
 --- it: the one that called gemm. After a wait for the phase, tensor memory holds the sums, and shared
 --- memory has been read. It includes tcgen05_before_thread_sync.
---- CuTe: umma_arrive. PTX: tcgen05.commit. MoYe: none.
---- See: gemm, mbarrier, tcgen05_after_thread_sync.
+---
+--- With `multicast`, the same barrier of each block of the cluster arrives whose bit is set: after a
+--- product of two blocks, both have to know.
+--- CuTe: umma_arrive, umma_arrive_multicast_2x1SM. PTX: tcgen05.commit. MoYe: none.
+--- See: gemm, mbarrier, tcgen05_after_thread_sync, pair_tile.
 ---@param bar Mbarrier such as full[i]
-function tcgen05_commit(bar) end
+---@param options? {multicast: integer} bit i stands for the block of rank i; may be a run-time value
+function tcgen05_commit(bar, options) end
+
+--- The tile of a pair of blocks, of a tensor that each of them has.
+--- Its rows are those of the even block, then those of the odd one, each in its own memory. Atoms with
+--- 2x1SM in their name multiply such tiles; partition_A, _B and _C take them. The blocks of a cluster
+--- with the ranks 2 i and 2 i + 1 are a pair.
+---
+---     > k = kernel("pair", function()
+---     >>   local acc = tmem(f32, {128, 64})
+---     >>   print(pair_tile(acc).layout)
+---     >>   sync_threads()
+---     >>   tmem_dealloc(acc)
+---     >> end)
+---     > k{grid = 2, block = 32, cluster = 2}()
+---     ((128,2),64):((1,0),128)
+--- CuTe: none; its 2x1SM atoms have such threads. PTX: .cta_group::2. MoYe: none.
+--- See: gemm, tmem, tcgen05_commit, tma_load.
+---@param t Tensor in shared or tensor memory: (rows, columns, ...)
+---@return Tensor
+function pair_tile(t) end
 
 --- An MMA atom repeated over threads and values, made by tiled_mma.
 --- `thr_layout_vmnk` numbers the threads by (V,M,N,K), where V runs over the threads of one atom.

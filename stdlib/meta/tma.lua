@@ -28,7 +28,8 @@ function tma_tensor(A, options) end
 --- memory is aligned as the swizzle requires. tma_load needs sm_90.
 ---
 --- With `multicast`, each block of the cluster whose bit is set gets the tile at the same place,
---- and its own barrier counts the bytes.
+--- and its own barrier counts the bytes. With `pair`, the barrier of the even block counts them, of
+--- the two blocks whose ranks differ only in the last bit; that needs sm_100a.
 ---
 ---     > k = kernel("through_shared", function(A, B)
 ---     >>   local s, full = shared(A.dtype, row_major{8, 16}), mbarrier(1, 1)
@@ -46,11 +47,11 @@ function tma_tensor(A, options) end
 ---     > k{grid = 3, block = 32}(A, B)
 ---     > allclose(A, B)
 ---     true
---- CuTe: SM90_TMA_LOAD, SM90_TMA_LOAD_MULTICAST, copy. PTX: cp.async.bulk.tensor. MoYe: none.
+--- CuTe: SM90_TMA_LOAD, SM100_TMA_2SM_LOAD, and their _MULTICAST. PTX: cp.async.bulk.tensor. MoYe: none.
 ---@param src Tensor a tile of a tma_tensor
 ---@param dst Tensor in shared memory, of the same shape
 ---@param bar MbarrierElement e.g. `full[0]`
----@param options? {multicast: integer} bit i stands for the block of rank i; may be a run-time value
+---@param options? {multicast: integer, pair: boolean} bit i: the block of rank i, also at run time
 function tma_load(src, dst, bar, options) end
 
 --- Begins to copy a tile from shared memory, in the next group of stores.

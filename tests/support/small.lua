@@ -3,6 +3,7 @@
 -- reads_and_changes it takes every eighth change, of other tests the number of cases.
 return {
   ["examples/bfs.lua"] = "2000", ["examples/blackwell_gemm.lua"] = "256 256 384",
+  ["examples/blackwell_steps.lua"] = "256 256 128",
   ["examples/block_scaled.lua"] = "64 64 128",
   ["examples/hopper_gemm.lua"] = "256 256 128",
   ["examples/hopper_steps.lua"] = "256 128", ["examples/mandelbrot.lua"] = "96",

@@ -95,7 +95,7 @@ typedef struct CtMma {
   /* place of (lane, value) in the matrices of all groups */
   const uint16_t *place[CT_ATOM_OPERANDS];
   int64_t rest[3];                  /* M, N, K */
-  int rows;                         /* TCGEN05_MMA: of an atom */
+  int rows, blocks;                 /* TCGEN05_MMA: of an atom in a block; blocks that share one */
   bool is_a_shared, is_mn_major[2]; /* for WGMMA, see ct_low_mma */
 } CtMma;
 /* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 for narrower elements. In each atom
@@ -142,7 +142,7 @@ typedef struct CtTileOp {
 enum { CT_TMA_AT = 0, CT_TMA_EXTENT = 1, CT_TMA_STRIDE = 6, CT_TMA_NUMBERS = 11 };
 enum { CT_TMA_BOX_AT = 0, CT_TMA_BAR = 1, CT_TMA_MASK = 2, CT_TMA_CRD = 3, CT_TMA_OPERANDS = 8 };
 typedef struct CtSimtTma {
-  bool is_store, has_mask;
+  bool is_store, has_mask, is_of_pair;
   uint8_t reduce; /* CtTmaReduce */
   uint8_t swizzle;
   CtDtype dtype;

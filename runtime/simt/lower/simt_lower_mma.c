@@ -205,7 +205,8 @@ static void set_wgmma(Place *p, CtArena *arena, const CtWgmma *w, int64_t *scrat
   m->is_a_shared = w->is_a_shared;
   m->is_mn_major[CT_ATOM_A] = w->a.is_mn_major;
   m->is_mn_major[CT_ATOM_B] = w->b.is_mn_major;
-  m->rows = p->atom->m;
+  m->blocks = ct_atom_blocks(p->atom);
+  m->rows = p->atom->m / m->blocks;
   bool is_tensor = p->atom->from_tensor[CT_ATOM_C];
   if (!is_tensor) {
     find_wgmma_places(p, arena, CT_ATOM_C);

@@ -39,6 +39,7 @@ void ct_low_tma(CtLow *l, CtVal v) {
   }
   CtSimtTma t = {.is_store = inst->op == CT_OP_TMA_STORE,
                  .has_mask = tma->mask != 0,
+                 .is_of_pair = tma->is_of_pair,
                  .reduce = (uint8_t)tma->reduce,
                  .swizzle = map->swizzle,
                  .dtype = map->dtype,

@@ -87,7 +87,8 @@ void ct_low_fence(CtLow *l, CtVal v) { CT_EMIT(l, CT_SIMT_FENCE, .imm = ct_inst(
 void ct_low_mbar(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   CtMbarImm imm = {.u = {(uint32_t)inst->imm.i, inst->op}};
-  l->p->has_tcgen05 = l->p->has_tcgen05 || inst->op == CT_OP_TCGEN05_COMMIT;
+  l->p->has_tcgen05 =
+      l->p->has_tcgen05 || inst->op == CT_OP_TCGEN05_COMMIT || inst->op == CT_OP_TCGEN05_COMMIT_TO;
   uint32_t slot = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t b = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false) : 0;

@@ -118,6 +118,7 @@ static bool settle_box(CtAccess *a, const CtSimtTma *t) {
   const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])ct_simt_tma_of(w)->lanes;
   a->agent = t->is_store ? CT_AGENT_BULK : CT_AGENT_BAR;
   a->bar = t->bar;
+  a->is_of_pair = t->is_of_pair;
   a->bar_slot = lanes[CT_TMA_BAR][ct_first_lane(w->mask)];
   for (int i = 0; i < t->n; i++) {
     a->n *= t->box[i];

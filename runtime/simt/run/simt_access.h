@@ -35,7 +35,8 @@ typedef struct CtAccess {
   uint8_t vec;   /* consecutive elements that a thread takes at once; if not 1, it divides n */
   uint32_t mask;
   uint32_t bar;     /* agent BAR: the buffer of its mbarrier, */
-  int64_t bar_slot; /* and which mbarrier of it */
+  int64_t bar_slot; /* and which mbarrier of it; */
+  bool is_of_pair;  /* that of the pair's even block */
   int64_t n, n_rows;
 
   /* Every element is accessed and inside the buffer. The offset, in elements, of (element, lane) is

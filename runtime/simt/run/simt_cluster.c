@@ -73,7 +73,7 @@ CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf) {
   return k;
 }
 
-static bool has_ended(const CtWorker *k) {
+bool ct_simt_has_ended(const CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   for (int32_t i = 0; i < p->n_warps; i++) {
     if (CT_CAT(CtWarp, k->warps, (size_t)i * p->warp_bytes)->pc != NULL) {
@@ -98,7 +98,7 @@ static bool turn_to(const CtIn *in, CtWarp *w, int lane, int32_t rank) {
     return fail_remote(in, w, lane, CT_FAIL_REMOTE_RANK, rank);
   }
   const CtWorker *k = &w->worker->team[rank];
-  if (k != w->worker && has_ended(k)) {
+  if (k != w->worker && ct_simt_has_ended(k)) {
     return fail_remote(in, w, lane, CT_FAIL_REMOTE_ENDED, rank);
   }
   mem[in->imm].ptr = k->shared + p->bufs[in->imm].at;

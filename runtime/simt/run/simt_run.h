@@ -311,6 +311,8 @@ static inline void ct_simt_print_out(CtSimtJob *job, int64_t last) {
 }
 /* The worker whose block has the warp's buffer of shared memory at this time. */
 CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf);
+/* Have all warps of the block ended? */
+bool ct_simt_has_ended(const CtWorker *k);
 /* The blocks of the cluster that get the box of a lane: one bit for each. */
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane);
 /* Visits the box of a lane, whose operands were gathered. It tells for each row which bytes are

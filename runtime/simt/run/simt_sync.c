@@ -184,14 +184,54 @@ static const CtIn *init(const CtIn *in, CtWarp *w, uint32_t buf) {
   return in + 1;
 }
 
+/* What a commit does at the barriers of the cluster's blocks whose bits are set. */
+static const CtIn *commit_to(const CtIn *in, CtWarp *w, CtMbarImm imm) {
+  int lane = ct_first_lane(w->mask), n = w->worker->job->program->n_cluster;
+  int64_t slot = CT_AT(int32_t, w, in->a)[lane];
+  uint32_t count = w->worker->job->program->bufs[imm.u.buf].arrivals;
+  for (uint32_t rest = (uint32_t)CT_AT(int32_t, w, in->b)[lane] & 0xffff; rest != 0;
+       rest &= rest - 1) {
+    int rank = ct_first_lane(rest);
+    if (rank >= n) {
+      return fail_at(w, in, lane, CT_FAIL_MBAR_RANK, imm.u.buf, rank);
+    }
+    CtMbar *bar = ct_mbar_of(w, rank, imm.u.buf, slot);
+    if (!ct_mbar_is_made(bar)) {
+      return fail_at(w, in, lane, CT_FAIL_MBAR_NEW, imm.u.buf, slot);
+    }
+    uint32_t before = bar->state;
+    CtFailKind kind = operate(CT_OP_TCGEN05_COMMIT, bar, count, 0);
+    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ARRIVE,
+                                    .in = in,
+                                    .w = w,
+                                    .lane = lane,
+                                    .rank = rank,
+                                    .buf = imm.u.buf,
+                                    .slot = slot,
+                                    .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0,
+                                    .missing = ct_mbar_missing(bar),
+                                    .tx = bar->tx,
+                                    .agent = CT_AGENT_UMMA});
+    if (kind != CT_FAIL_NONE) {
+      return fail_at(w, in, lane, kind, imm.u.buf, slot);
+    }
+  }
+  ct_simt_note_change(w->worker->job);
+  return in + 1;
+}
+
 /* An operation that changes barriers, lane by lane. */
 static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   const int32_t *slot = CT_AT(int32_t, w, in->a), *b = CT_AT(int32_t, w, in->b);
   uint32_t count = w->worker->job->program->bufs[imm.u.buf].arrivals;
-  bool is_commit = imm.u.op == CT_OP_TCGEN05_COMMIT;
+  bool is_to = imm.u.op == CT_OP_TCGEN05_COMMIT_TO;
+  bool is_commit = imm.u.op == CT_OP_TCGEN05_COMMIT || is_to;
   if (is_commit && (w->mask & (w->mask - 1)) != 0) {
     return fail_at(w, in, ct_first_lane(w->mask), CT_FAIL_ISSUE, imm.u.buf,
                    __builtin_popcount(w->mask));
+  }
+  if (is_to && w->mask != 0) {
+    return commit_to(in, w, imm);
   }
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);

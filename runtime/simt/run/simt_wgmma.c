@@ -19,6 +19,7 @@ typedef struct Tile {
   int64_t base;
   const int64_t *v_off, *r_off;
   int64_t rows, bytes, unit; /* bytes: of an element; unit: elements in 16 bytes */
+  const char *own;           /* ptr in the block that issues */
 } Tile;
 
 static bool find_tile(const CtIn *in, CtWarp *w, const CtTileArg *arg, int64_t rows, Tile *t) {
@@ -33,6 +34,7 @@ static bool find_tile(const CtIn *in, CtWarp *w, const CtTileArg *arg, int64_t r
     return false;
   }
   *t = (Tile){.ptr = mem->ptr,
+              .own = mem->ptr,
               .swizzle = arg->swizzle,
               .base = base,
               .v_off = values->off,
@@ -107,6 +109,8 @@ typedef struct Wgmma {
   Fragment a, c;
   bool is_tensor;
   int64_t first_row;
+  const CtWorker *pair; /* of tcgen05 with two blocks: the even one; else NULL */
+  const CtWorker *self;
   char *bits, *numbers, *sums;
   CtTcRow *rows;
   CtTcCols *cols;
@@ -125,11 +129,24 @@ static void set_scratch(Wgmma *g, char *at) {
   g->bits = at + 4 * (m->size[A] + most);
 }
 
-/* Takes B's atom r apart, or puts its integers into the scratch. */
+/* The tile as a block of the pair has it: at the same place of that block's memory. */
+static Tile tile_in(const Wgmma *g, const Tile *t, int block) {
+  Tile there = *t;
+  if (g->pair != NULL) {
+    there.ptr = g->pair[block].shared + (t->own - g->self->shared);
+  }
+  return there;
+}
+
+/* Takes B's atom r apart, or puts its integers into the scratch. Each block of a pair has half of its rows. */
 static void load_b(const Wgmma *g, int64_t r) {
   const CtMma *m = g->m;
-  char *to = g->numbers + 4 * (int64_t)m->size[A];
-  read_b(&g->tile[B], m->is_mn_major[B], m->k, r, g->bits);
+  char *to = g->numbers + 4 * (int64_t)m->size[A], *bits = g->bits;
+  for (int i = 0; i < (g->pair != NULL ? 2 : 1); i++) {
+    Tile t = tile_in(g, &g->tile[B], i);
+    read_b(&t, m->is_mn_major[B], m->k, r, bits);
+    bits += t.rows * m->k * t.bytes;
+  }
   widen(m, B, g->bits, g->tile[B].bytes, m->size[B], to);
   for (int i = 0; m->kind == CT_MMA_FLOAT && i < m->groups; i++) {
     ct_tc_cols(&m->model, COLS, m->k, (const float *)(const void *)to + i * COLS * m->k,
@@ -255,7 +272,35 @@ static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
   return multiply_all(&g, w, accumulates) ? in + 1 : ct_simt_stop(w, in);
 }
 
-/* One thread issues the product of the whole block; 16 rows are computed at a time. */
+/* Finds the pair of blocks that multiply together; false: the other one has ended. */
+static bool find_pair(const CtIn *in, CtWarp *w, Wgmma *g) {
+  const CtWorker *k = w->worker;
+  g->self = k;
+  g->pair = &k->team[k->rank & ~1];
+  if (ct_simt_has_ended(&k->team[k->rank ^ 1])) {
+    (void)ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_REMOTE_ENDED);
+    w->worker->fail.off = k->rank ^ 1;
+    w->worker->fail.buf = k->job->program->tiles[in->imm].dst.buf;
+    return false;
+  }
+  return true;
+}
+
+/* The rows of one block, 16 at a time. */
+static bool multiply_block(Wgmma *g, const CtWarp *w, int block, bool accumulates) {
+  const Tile a = g->tile[A], sums = g->sums_at;
+  g->tile[A] = tile_in(g, &a, block);
+  g->sums_at = tile_in(g, &sums, block);
+  bool ok = true;
+  for (g->first_row = 0; ok && g->first_row < g->m->rows; g->first_row += ROWS) {
+    ok = multiply_all(g, w, accumulates);
+  }
+  g->tile[A] = a;
+  g->sums_at = sums;
+  return ok;
+}
+
+/* One thread issues the product of the whole block, or of two. */
 static const CtIn *TCGEN05_MMA(const CtIn *in, CtWarp *w) {
   const CtTileOp *t = &w->worker->job->program->tiles[in->imm];
   const CtMma *m = t->mma;
@@ -269,14 +314,15 @@ static const CtIn *TCGEN05_MMA(const CtIn *in, CtWarp *w) {
     return in + 1;
   }
   if (!find_tile(in, w, &t->a, m->rows, &g.tile[A]) ||
-      !find_tile(in, w, &t->b, (int64_t)m->groups * COLS, &g.tile[B]) ||
-      !find_tile(in, w, &t->dst, m->rows, &g.sums_at)) {
+      !find_tile(in, w, &t->b, (int64_t)m->groups * COLS / m->blocks, &g.tile[B]) ||
+      !find_tile(in, w, &t->dst, m->rows, &g.sums_at) ||
+      (m->blocks == 2 && !find_pair(in, w, &g))) {
     return NULL;
   }
   set_scratch(&g, w->worker->scratch);
   bool accumulates = (*CT_AT(uint32_t, w, in->a) & w->mask) != 0;
-  for (; g.first_row < m->rows; g.first_row += ROWS) {
-    if (!multiply_all(&g, w, accumulates)) {
+  for (int i = 0; i < m->blocks; i++) {
+    if (!multiply_block(&g, w, i, accumulates)) {
       return ct_simt_stop(w, in);
     }
   }

@@ -1,11 +1,12 @@
 // as_cute.cpp: prints what as_cute.lua must print, by CuTe itself on the host. Not built by the Makefile:
 //   g++ -std=c++17 -w -I cutlass/include -I $CUDA/include -I $CUDA/include/cccl as_cute.cpp -o as_cute
-//   ./as_cute | grep -v ^ERROR | sed 's/\([(,:]\)_\([0-9]\)/\1\2/g' >as_cute.out
+//   ./as_cute | grep -v ^ERROR | sed 's/\([(,: ]\)_\([0-9]\)/\1\2/g' >as_cute.out
 #include <cute/tensor.hpp>
 #include <cute/arch/mma_sm100_desc.hpp>
 #include <cute/atom/copy_traits_sm100.hpp>
 #include <cute/atom/mma_traits_sm100.hpp>
 #include <cstdio>
+#include <cstring>
 using namespace cute;
 using namespace cutlass;
 using UMMA::Major;
@@ -20,9 +21,39 @@ template <class A, class B, class C, int M, int N> void word(const char* name) {
 template <class A, class B, class C, int M, int... I> void sizes(const char* name, std::integer_sequence<int, I...>) {
   (word<A, B, C, M, 8 + 8 * I>(name), ...);
 }
+// Pairs of blocks: who has what, too.
+template <class A, class B, class C, int M, int N, class T> void pair(const char* name, const char* types, T) {
+  printf("%s_2x1SM_SS%s,%d,%d> %u ", name, types, M, N,
+         (unsigned)(uint32_t)UMMA::make_instr_desc<A, B, C, M, N, Major::K, Major::K>());
+  print(typename T::ThrID{});
+  printf(" ");
+  print(typename T::ALayout{});
+  printf(" ");
+  print(typename T::BLayout{});
+  printf(" ");
+  print(typename T::CLayout{});
+  printf("\n");
+}
+template <class A, class B, class C, int M, int... I>
+void pairs(const char* name, const char* types, std::integer_sequence<int, I...>) {
+  if constexpr (is_integral<A>::value) {
+    (pair<A, B, C, M, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_S8_2x1SM_SS<A, B, C, M, 32 + 32 * I, Major::K, Major::K>>{}), ...);
+  } else if constexpr (sizeof_bits_v<A> == 16) {
+    (pair<A, B, C, M, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_F16BF16_2x1SM_SS<A, B, C, M, 32 + 32 * I, Major::K, Major::K>>{}), ...);
+  } else if constexpr (sizeof_bits_v<A> == 8) {
+    (pair<A, B, C, M, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_F8F6F4_2x1SM_SS<A, B, C, M, 32 + 32 * I, Major::K, Major::K>>{}), ...);
+  } else {
+    (pair<A, B, C, M, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_TF32_2x1SM_SS<A, B, C, M, 32 + 32 * I, Major::K, Major::K>>{}), ...);
+  }
+}
 template <class A, class B, class C> void words(const char* name) {
   sizes<A, B, C, 64>(name, std::make_integer_sequence<int, 32>{});
   sizes<A, B, C, 128>(name, std::make_integer_sequence<int, 32>{});
+  char kind[32];
+  const char* types = strchr(name, '<');
+  snprintf(kind, sizeof kind, "%.*s", (int)(types - name - 3), name);
+  pairs<A, B, C, 128>(kind, types, std::make_integer_sequence<int, 8>{});
+  pairs<A, B, C, 256>(kind, types, std::make_integer_sequence<int, 8>{});
 }
 
 // The registers of a copy: (thread, bit) -> bit of tensor memory, lane after lane.

@@ -1,7 +1,13 @@
 -- Layouts and descriptors of tcgen05 as CuTe has them: as_cute.out is what a C++ program prints that asks
 -- CuTe's headers on the host (CUTLASS 7107b055), with the `_` of static integers taken out.
 for _, name in ipairs(atoms { family = "tcgen05" }) do
-  if name:find "_SS<" then print(name .. " " .. atom(name).descriptor) end
+  local a = atom(name)
+  if name:find "2x1SM" then
+    print(("%s %d %s %s %s %s"):format(name, a.descriptor, a.thr_id, a.layout_a, a.layout_b,
+      a.layout_c))
+  elseif name:find "_SS<" then
+    print(name .. " " .. a.descriptor)
+  end
 end
 
 for _, name in ipairs(atoms { family = "tcgen05.ld" }) do

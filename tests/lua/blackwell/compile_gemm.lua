@@ -18,9 +18,19 @@ for _, part in ipairs { "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32
     "tcgen05.fence::after_thread_sync" } do
   tap.ok(text:find(part, 1, true), part, text)
 end
+local pairs_of_blocks = emit("--sm=100a --compile", "examples/blackwell_steps.lua 256 128 64")
+for _, part in ipairs { "tcgen05.alloc.cta_group::2.sync", "tcgen05.dealloc.cta_group::2.sync",
+    "tcgen05.relinquish_alloc_permit.cta_group::2.sync", "tcgen05.mma.cta_group::2.kind::f16",
+    "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
+    "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster", "& 0xfeffffffu" } do
+  tap.ok(pairs_of_blocks:find(part, 1, true), "pairs: " .. part, pairs_of_blocks)
+end
 for _, sm in ipairs { "100f", "103a", "110a" } do
-  local emitted = emit("--compile --sm=" .. sm, EXAMPLE .. " 128 256 64")
-  tap.ok(emitted:find "\n}", "it compiles for " .. sm)
+  for _, script in ipairs { EXAMPLE .. " 128 256 64", "examples/blackwell_steps.lua 256 128 64" } do
+    local emitted = emit("--compile --sm=" .. sm, script)
+    tap.ok(emitted:find "\n}" and not emitted:find "error", script .. " compiles for " .. sm,
+      emitted)
+  end
 end
 tap.ok(emit("--sm=90a", EXAMPLE):find("tmem: it needs sm_100a, sm_100f, sm_103a or sm_110a, but "
   .. "the kernel is compiled for sm_90", 1, true), "sm_90a has no tensor memory")

@@ -36,6 +36,43 @@ for text in tostring(t):gmatch "%f[%w][AB]%(%d[^%s,]*,[^%s,]*" do print(text) en
 -- expect: A(83,0..31)
 -- expect: B(27,0..31)
 
+-- The product of a pair of blocks: of either block's rows, and of columns that either block brings.
+local pair = tiled_mma "SM100_MMA_F16BF16_2x1SM_SS<f16,f16,f32,256,32>"
+local both = kernel("both", function(A, B, C)
+  local sA = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), { 128, 32 }))
+  local sB = shared(f16, tile_to_shape(gmma_layout(f16, "K", 32), { 16, 32 }))
+  local acc, thr = tmem(f32, { 128, 32 }), pair:get_slice(0)
+  local done, rank = mbarrier(1, 1), cluster_rank()
+  copy(parallelize(tile(A, { 128, 32 }, { rank, 0 }), { 128, 1 }, threadIdx.x),
+    parallelize(sA, { 128, 1 }, threadIdx.x))
+  copy(parallelize(tile(B, { 16, 32 }, { rank, 0 }), { 16, 8 }, threadIdx.x),
+    parallelize(sB, { 16, 8 }, threadIdx.x))
+  fence_proxy_async()
+  sync_cluster()
+  if threadIdx.x == 0 and rank == 0 then
+    gemm(pair, thr:partition_A(pair_tile(sA)), thr:partition_B(pair_tile(sB)),
+      thr:partition_C(pair_tile(acc)), { accumulate = false })
+    tcgen05_commit(done, { multicast = 3 })
+  end
+  done:wait(0)
+  tcgen05_after_thread_sync()
+  local ld = tmem_copy("SM100_TMEM_LOAD_32dp32b32x", acc):get_slice(threadIdx.x)
+  local r = fragment_like(ld:partition_S(acc))
+  copy(ld, ld:partition_S(acc), r)
+  copy(r, ld:partition_D(tile(C, { 128, 32 }, { rank, 0 })))
+  sync_cluster()
+  tmem_dealloc(acc)
+end, { static_shapes = true })
+local C2, launch = zeros(f32, { 256, 32 }), both { grid = 2, block = 128, cluster = 2 }
+for _, at in ipairs { { 5, 20 }, { 200, 7 } } do
+  local of_pair = trace(launch, { C = at }, rand(f16, { 256, 32 }), B, C2)
+  for text in tostring(of_pair):gmatch "%f[%w][AB]%(%d[^%s,]*,[^%s,]*" do print(text) end
+end
+-- expect: A(5,0..31)
+-- expect: B(20,0..31)
+-- expect: B(7,0..31)
+-- expect: A(200,0..31)
+
 -- Each product adds 16 terms of K.
 local top = sum_order(kern { grid = 1, block = 128 }, { C = { 83, 27 } }, A, B, C).levels[1]
 print(top.op, top.how, top.n)
