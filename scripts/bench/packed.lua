@@ -1,0 +1,187 @@
+-- packed.lua: products of bf16 and packed weights (docs/matmul.md#weights-of-few-bits), each launch
+-- with weights that no cache has: a graph launches one product after another, with as many weights
+-- as fill 256 MiB, at least two. Prints the time of one product, its bytes per second, and these
+-- beside a copy's, which reads and writes. Prefill, at the end, is beside the product of bf16.
+--   CUTTLE_DEVICE=cuda cuttle scripts/bench/packed.lua [--type=u4] [--group=128] [--rows=1,8,16]
+--     [--prefill=4096] [--variants=FILE] [NxK ...]
+-- FILE returns a list of configurations of gemm_packed.lua, tables of fields. On the CPU engine it
+-- takes one small weight, to show that it runs.
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
+local ct = require "cuttle"
+local data = require "data"
+local operator = require "cuttle.matmul"
+local packed = require "cuttle.packed_weights"
+local formats = require "cuttle.packed_formats"
+local tools = require "tools"
+
+local on_gpu = ct.device().sm ~= nil
+local THREADS <const>, BOUND <const> = 256, 2e-2
+local COLD <const> = on_gpu and 1 << 28 or 1 << 12 -- bytes of weights, so that none is cached
+local COPIED <const> = on_gpu and 1 << 29 or 1 << 16
+local WARM <const>, TIMED <const> = 3, 9
+
+local blockIdx, blockDim, gridDim, threadIdx = ct.blockIdx, ct.blockDim, ct.gridDim, ct.threadIdx
+local u32, cast, range, size = ct.u32, ct.cast, ct.range, ct.size
+
+-- {====== Weights ======
+
+local fill = ct.kernel("random_words", function(x, seed)
+  for i in range(blockIdx.x * blockDim.x + threadIdx.x, size(x), gridDim.x * blockDim.x) do
+    local v = (cast(i, u32) ~ seed) * u32(747796405) + u32(2891336453)
+    v = ((v >> (v >> u32(28)) + u32(4)) ~ v) * u32(277803737)
+    x[i] = (v >> u32(22)) ~ v
+  end
+end)
+
+-- A packed weight of random codes, with scales from -1 to 1.
+local function weight(name, n, k, group, seed)
+  local bits = formats.formats[name].bits
+  local words = ct.tensor(u32, n * k * bits // 32)
+  fill{grid = on_gpu and 2048 or 4, block = THREADS}(words, u32(seed))
+  local codes = bits == 8 and ct.view(ct.recast(words, ct.u8), ct.row_major{ n, k })
+    or ct.view(words, ct.row_major{ n, k // 8 })
+  local scales = ct.view(data.uniform(ct.tensor(ct.bf16, n * (k // group)), seed),
+    ct.row_major{ n, k // group })
+  return packed.pack_weights(codes, { type = name, scales = scales })
+end
+
+local function bytes_of(w)
+  local total = 0
+  for _, t in ipairs { w.codes, w.scales, w.zeros or nil } do
+    total = total + size(t) * t.dtype.bits // 8
+  end
+  return total
+end
+
+-- {====== Time ======
+
+local function median(list)
+  table.sort(list)
+  return list[#list // 2 + 1]
+end
+
+-- Microseconds of one launch of the list, in a graph.
+local function time_of(launches)
+  local g <close> = ct.graph(function()
+    for _, launch in ipairs(launches) do launch() end
+  end)
+  local times, from, to = {}, on_gpu and ct.event(), on_gpu and ct.event()
+  for i = 1, WARM + TIMED do
+    local began = tools.now()
+    if on_gpu then from:record() end
+    g()
+    if on_gpu then to:record() end
+    ct.synchronize()
+    local ms = on_gpu and from:elapsed(to) or tools.now() - began
+    if i > WARM then times[#times + 1] = ms end
+  end
+  return 1e3 * median(times) / #launches
+end
+
+-- Bytes that a copy reads and writes in a microsecond.
+local function copy_rate()
+  local a, b = ct.zeros(u32, COPIED // 4), ct.zeros(u32, COPIED // 4)
+  local t = time_of { function() ct.copy(a, b) end }
+  a:close()
+  b:close()
+  return 2 * COPIED / t
+end
+
+-- {====== Rows ======
+
+local function check(X, w, C)
+  local expected = operator.matmul(X, w:dequantize(ct.bf16), ct.tensor(ct.bf16, C.layout))
+  local relative = data.compare(C, expected).relative
+  return ("%.2g%s"):format(relative, relative <= BOUND and "" or " WRONG")
+end
+
+local function text_of(config)
+  local words = {}
+  for key, value in pairs(config) do words[#words + 1] = ("%s %s"):format(key, value) end
+  table.sort(words)
+  return table.concat(words, ", ")
+end
+
+local function measure(list, m, n, k, config, rate)
+  local X = ct.view(data.normal(ct.bf16, m * k, 3), ct.row_major{ m, k })
+  local C = ct.tensor(ct.bf16, ct.row_major{ m, n })
+  local launches, name = {}, nil
+  for i, w in ipairs(list) do
+    local ok, launch, which = pcall(operator.prepare, X, w, C, { config = config })
+    if not ok then return print(("  %s: %s"):format(text_of(config or {}), launch)) end
+    launches[i], name = launch, which
+  end
+  data.poison(C)
+  launches[1]()
+  local error_text = check(X, list[1], C)
+  local t = time_of(launches)
+  local per_us = (bytes_of(list[1]) + 2 * (m * k + m * n)) / t
+  print(("%dx%dx%d  %8.2f us  %5.2f TB/s  %.3f of the copy  error %s  %s %s"):format(m, n, k, t,
+    per_us / 1e6, per_us / rate, error_text, name, config and text_of(config) or ""))
+  io.stdout:flush()
+end
+
+local function prefill(w, m, n, k)
+  local X = ct.view(data.normal(ct.bf16, m * k, 3), ct.row_major{ m, k })
+  local C = ct.tensor(ct.bf16, ct.row_major{ m, n })
+  local matrix = w:dequantize(ct.bf16)
+  local ours, name = operator.prepare(X, w, C)
+  local plain, theirs = operator.prepare(X, matrix, C)
+  data.poison(C)
+  ours()
+  local error_text = check(X, w, C)
+  local a, b = {}, {}
+  for i = 1, 8 do a[i], b[i] = ours, plain end
+  local t, u = time_of(a), time_of(b)
+  print(("%dx%dx%d  %8.1f us  bf16 %8.1f us  %.3f  error %s  %s; %s"):format(m, n, k, t, u, u / t,
+    error_text, name, theirs))
+end
+
+local function numbers(text)
+  local list = {}
+  for word in text:gmatch "%d+" do list[#list + 1] = math.tointeger(word) end
+  return list
+end
+
+local function read_arguments()
+  local o = { type = "u4", group = 128, rows = on_gpu and { 1, 8, 16 } or { 1, 9 },
+              prefill = on_gpu and { 4096 } or { 80 }, variants = { false }, sizes = {} }
+  for _, word in ipairs(arg) do
+    local key, value = word:match "^%-%-(%w+)=(.*)$"
+    local n, k = word:match "^(%d+)x(%d+)$"
+    if key == "rows" or key == "prefill" then
+      o[key] = numbers(value)
+    elseif key == "type" then
+      o.type = value
+    elseif key == "group" then
+      o.group = math.tointeger(value)
+    elseif key == "variants" then
+      o.variants = dofile(value)
+    elseif n then
+      table.insert(o.sizes, { math.tointeger(n), math.tointeger(k) })
+    else
+      error(("packed: '%s' is no option and no size like 4096x4096"):format(word), 0)
+    end
+  end
+  if #o.sizes > 0 then return o end
+  o.sizes = on_gpu and { { 4096, 4096 }, { 8192, 8192 }, { 81920, 8192 } } or { { 80, 256 } }
+  return o
+end
+
+local options = read_arguments()
+local rate = copy_rate()
+print(("copy: %.2f TB/s"):format(rate / 1e6))
+for _, s in ipairs(options.sizes) do
+  local n, k = table.unpack(s)
+  local list = { weight(options.type, n, k, options.group, 1) }
+  for i = 2, math.max(2, math.min(64, COLD // bytes_of(list[1]))) do
+    list[i] = weight(options.type, n, k, options.group, i)
+  end
+  for _, m in ipairs(options.rows) do
+    for _, config in ipairs(options.variants) do
+      measure(list, m, n, k, config or nil, rate)
+    end
+  end
+  for _, m in ipairs(n * k <= 1 << 27 and options.prefill or {}) do prefill(list[1], m, n, k) end
+  for _, w in ipairs(list) do w.codes:close() end
+end

@@ -1,0 +1,288 @@
+-- gemm_packed.lua: products of f16 or bf16 and packed weights (packed_weights.lua), of few rows, as
+-- a step of decoding has: mma.sync m16n8k16 with the weight as operand A, whose codes become
+-- numbers in registers. Rows of C are the weight's; columns, up to 64, are the activations' rows.
+-- Warps of a block take turns at the steps of K, and each lane brings its own codes, activations
+-- and scales by cp.async, to places of its own in shared memory: so no lane waits for another until
+-- all add up their sums. A group's sum is multiplied by its scale in f32.
+-- Fields of its configurations, beside those that matmul.lua lists:
+--   format, dtype_of_scales, has_zeros, rows_of_group  of the weights: a name of packed_formats.lua
+--   strips   of 16 rows of the weight, of a block
+--   columns  tiles of 8 columns
+--   warps    of a block
+--   stages   steps of K in shared memory
+--   step     elements of K of a step
+--   pdl      the launch may begin while the one before ends: weights are no result of that one
+local internal = ...
+local raster = require "cuttle.gemm_raster"
+local epilogue = require "cuttle.gemm_epilogue"
+local formats = require "cuttle.packed_formats"
+local reduce = require "cuttle.gemm_reduce"
+local scaling = require "cuttle.gemm_scales"
+local M = {}
+
+local WARP <const>, ROWS <const>, COLUMNS <const> = 32, 16, 8
+local HALF_STEP <const> = 32 -- elements of K of which a lane has 8, or 16 bytes, of a column
+local atoms <const> = { f16 = "SM80_16x8x16_F32F16F16F32_TN",
+                        bf16 = "SM80_16x8x16_F32BF16BF16F32_TN" }
+
+function M.n_threads(config) return WARP * config.warps end
+
+--- Blocks for all rows of the weight.
+function M.grid(config, m, _, l) return { cdiv(m, config.tile[1]), 1, l } end
+
+--- What the kernel takes.
+function M.args(_, p)
+  local w = p.packed
+  return { w.codes, w.scales, w.zeros or w.codes, p.B, p.C }
+end
+
+-- {====== Before the trace ======
+
+-- Elements of K of which the sums are scaled at once.
+local function span_of(config) return math.min(config.step, config.rows_of_group) end
+
+local function plan_of(variant)
+  local format = formats.formats[variant.format]
+  local unit, step = formats.unit(format), variant.step
+  local plan = { format = format, unit = unit, units = step // unit, halves = step // HALF_STEP,
+                 span = span_of(variant), bN = variant.strips * ROWS,
+                 bM = variant.columns * COLUMNS }
+  plan.spans = step // plan.span
+  plan.scale_words = variant.dtype_of_scales.bits // 16
+  local stages, warps = variant.stages, variant.warps
+  plan.codes = layout{4, WARP, plan.units, variant.strips, stages, warps}
+  plan.acts = layout{4, WARP, plan.halves, variant.columns, stages, warps}
+  plan.scales = layout{plan.scale_words, WARP, plan.spans, variant.strips, stages, warps}
+  plan.zeros = layout{1, WARP, plan.spans, variant.strips, stages, warps}
+  plan.sums = layout({plan.bN, plan.bM, warps}, {1, plan.bN + 4, (plan.bN + 4) * plan.bM})
+  return plan
+end
+
+-- Words of the ring of activations, in which the sums are later.
+local function words_of_acts(plan) return math.max(size(plan.acts), cosize(plan.sums)) end
+
+--- Bytes of shared memory.
+function M.shared_bytes(config)
+  local plan = plan_of(config)
+  local words = words_of_acts(plan) + size(plan.codes) + size(plan.scales)
+  return 4 * (words + (config.has_zeros and size(plan.zeros) or 0))
+end
+
+-- {====== A warp ======
+
+local Warp = {}
+Warp.__index = Warp
+
+local function new_rings(plan, variant)
+  local memory = shared(u32, words_of_acts(plan))
+  return { memory = memory, acts = view(memory, plan.acts), codes = shared(u32, plan.codes),
+           scales = shared(u32, plan.scales),
+           zeros = variant.has_zeros and shared(u32, plan.zeros) }
+end
+
+local function new_warp(variant, plan, args)
+  local lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
+  local rings = new_rings(plan, variant)
+  local n_strips = cdiv(size(args.C, 0), ROWS)
+  local self = { variant = variant, plan = plan, args = args, lane = lane, warp = warp,
+    memory = rings.memory, n_units = args.k // plan.unit, n_groups = args.k // args.group,
+    codes = rings.codes(_, lane, _, _, _, warp), acts = rings.acts(_, lane, _, _, _, warp),
+    scales = rings.scales(_, lane, _, _, _, warp),
+    zeros = variant.has_zeros and rings.zeros(_, lane, _, _, _, warp),
+    sums = fragment(f32, {4, variant.strips, variant.columns}),
+    B = fragment(u32, {4, plan.halves, variant.columns}), mma = atom(atoms[variant.dtype.name]) }
+  self.strips = {} -- beyond the last row the last strip comes again
+  for s = 0, variant.strips - 1 do
+    self.strips[s] = min(blockIdx.x * variant.strips + s, n_strips - 1)
+  end
+  self.rows = {}   -- the same of columns
+  for j = 0, variant.columns - 1 do
+    self.rows[j] = min(COLUMNS * j + lane // 4, size(args.X, 0) - 1)
+  end
+  clear(self.sums)
+  return setmetatable(self, Warp)
+end
+
+-- The warp's i-th step begins there.
+function Warp:first(i) return (i * self.variant.warps + self.warp) * self.variant.step end
+
+-- Codes and scales from k on are on their way.
+function Warp:bring_weights(k, stage)
+  local plan, args, lane = self.plan, self.args, self.lane
+  for s = 0, self.variant.strips - 1 do
+    local unit = self.strips[s] * self.n_units + k // plan.unit
+    for u = 0, plan.units - 1 do
+      copy(args.codes(_, (unit + u) * WARP + lane), self.codes(_, u, s, stage))
+    end
+    for v = 0, plan.spans - 1 do
+      local group = self.strips[s] * self.n_groups + (k + v * plan.span) // args.group
+      local at = group * 8 + lane // 4
+      copy(args.scales(_, at), self.scales(_, v, s, stage))
+      if self.zeros then copy(args.zeros(_, at), self.zeros(_, v, s, stage)) end
+    end
+  end
+end
+
+-- The lane's activations from k on.
+function Warp:bring_activations(k, stage)
+  for j = 0, self.variant.columns - 1 do
+    for h = 0, self.plan.halves - 1 do
+      local at = (k + h * HALF_STEP) // 8 + self.lane % 4
+      copy(self.args.X(self.rows[j], {_, at}), self.acts(_, h, j, stage))
+    end
+  end
+end
+
+-- The halves of a word as numbers. A recast fragment would be put together again by instructions.
+local function halves_of(pair, dtype)
+  return internal.kernel.ptx("mov.b32 {$lo, $hi}, $word;", { lo = dtype, hi = dtype },
+    { word = pair }, function(word)
+      return bitcast(cast(word, u16), dtype), bitcast(cast(word >> 16, u16), dtype)
+    end)
+end
+
+-- Pairs as an operand.
+local function operand_of(dtype, ...)
+  local list, out = {...}, fragment(dtype, 2 * select("#", ...))
+  for i, word in ipairs(list) do out[2 * i - 2], out[2 * i - 1] = halves_of(word, dtype) end
+  return out
+end
+
+-- Tile i of a lane's four words of a unit.
+local function weight(self, words, i, zero)
+  local per_tile = formats.words(self.plan.format)
+  return operand_of(self.variant.dtype, self.plan.format.operand(self.variant.dtype,
+    function(n) return words[i * per_tile + n] end, zero))
+end
+
+-- Scales of rows g and g + 8.
+local function scales_of(self, v, s, stage)
+  local at, dtype = self.scales(_, v, s, stage), self.variant.dtype_of_scales
+  if dtype == f32 then return bitcast(at[0], f32), bitcast(at[1], f32) end
+  return (dtype == f16 and f16x2 or bf16x2).unpack(at[0])
+end
+
+-- Products of one strip and what of K has one scale, the v-th of a step.
+function Warp:multiply_span(v, s, stage)
+  local plan, variant = self.plan, self.variant
+  local some = fragment(f32, {4, variant.columns})
+  clear(some)
+  local pair
+  if self.zeros then pair = self.zeros[{0, v, s, stage}] end
+  local zero = plan.format.zeros(variant.dtype, pair)
+  local words = fragment(u32, 4)
+  for t = v * plan.span // 16, (v + 1) * plan.span // 16 - 1 do
+    if t % plan.format.tiles == 0 or t == v * plan.span // 16 then
+      copy(self.codes(_, t // plan.format.tiles, s, stage), words)
+    end
+    local A = weight(self, words, t % plan.format.tiles, zero)
+    for j = 0, variant.columns - 1 do
+      local B = operand_of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
+        self.B[{t % 2 * 2 + 1, t // 2, j}])
+      gemm(self.mma, A, B, some(_, j))
+    end
+  end
+  local upper, lower = scales_of(self, v, s, stage)
+  for j = 0, variant.columns - 1 do
+    for i = 0, 3 do
+      local scale = i < 2 and upper or lower
+      self.sums[{i, s, j}] = fma(some[{i, j}], scale, self.sums[{i, s, j}])
+    end
+  end
+end
+
+function Warp:multiply(stage)
+  for j = 0, self.variant.columns - 1 do
+    for h = 0, self.plan.halves - 1 do copy(self.acts(_, h, j, stage), self.B(_, h, j)) end
+  end
+  for s = 0, self.variant.strips - 1 do
+    for v = 0, self.plan.spans - 1 do self:multiply_span(v, s, stage) end
+  end
+end
+
+-- All of the warp's steps.
+function Warp:run()
+  local variant, last = self.variant, self.variant.stages - 1
+  local n = cdiv(self.args.k // variant.step - self.warp, variant.warps)
+  for i = 0, last - 1 do
+    if i < n then self:bring_weights(self:first(i), i) end
+  end
+  if variant.pdl then
+    grid_dependency_wait()
+    grid_dependency_launch()
+  end
+  for i = 0, last - 1 do
+    if i < n then self:bring_activations(self:first(i), i) end
+    cp_async_commit()
+  end
+  local stage, free = 0, last
+  for i in range(n) do
+    cp_async_wait(last - 1)
+    if i + last < n then
+      self:bring_weights(self:first(i + last), free)
+      self:bring_activations(self:first(i + last), free)
+    end
+    cp_async_commit()
+    self:multiply(stage)
+    free = stage
+    stage = where(stage == last, 0, stage + 1)
+  end
+  cp_async_wait(0)
+end
+
+-- The warp's sums to where all warps' are.
+function Warp:put(sS)
+  local g, c = self.lane // 4, self.lane % 4
+  for s = 0, self.variant.strips - 1 do
+    for j = 0, self.variant.columns - 1 do
+      for i = 0, 3 do
+        sS[{ROWS * s + g + i // 2 * 8, COLUMNS * j + 2 * c + i % 2, self.warp}] =
+          self.sums[{i, s, j}]
+      end
+    end
+  end
+end
+
+-- {====== The kernel ======
+
+function M.make(variant)
+  local plan = plan_of(variant)
+  local along = math.min(plan.bN, M.n_threads(variant))
+  local across = math.min(plan.bM, M.n_threads(variant) // along)
+  local by_one = tiled_copy(atom("UniversalCopy<u32>", f32), layout{along, across}, layout{1, 1})
+  reduce.plan(variant, by_one, along * across)
+
+  -- codes (4,n), scales (2,n), zeros (n) as packed_weights.lua has them; X (M,K,1), C (N,M,1)
+  return kernel(variant.name, function(codes, scales, zeros, X, C, alpha, beta, ...)
+    local extent = {plan.bN, plan.bM}
+    local words = recast(X(_, _, 0), u32)
+    local args = { codes = formats.static(codes, 4), C = C,
+      scales = recast(formats.static(scales, 2), u32), zeros = formats.static(zeros, 1),
+      X = view(words, layout({size(X, 0), {4, size(X, 1) // 8}}, {stride(words)[1], {1, 4}})),
+      k = size(X, 1), group = variant.rows_of_group }
+    local warp = new_warp(variant, plan, args)
+    warp:run()
+    sync_threads()
+    local sS = view(recast(warp.memory, f32), plan.sums)
+    warp:put(sS)
+    sync_threads()
+    if threadIdx.x < along * across then
+      local thr = by_one:get_slice(threadIdx.x)
+      local part = thr:partition_S(tile(raster.matrix(variant, C, 0), extent, {blockIdx.x, 0}))
+      local sums, some = fragment(f32, shape(part)), fragment(f32, shape(part))
+      copy(thr:partition_S(sS(_, _, 0)), sums)
+      for w = 1, variant.warps - 1 do
+        copy(thr:partition_S(sS(_, _, w)), some)
+        axpby(1, some, 1, sums)
+      end
+      local places = thr:partition_S(tile(identity_tensor(shape(C(_, _, 0))), extent,
+        {blockIdx.x, 0}))
+      local operands = {...}
+      epilogue.begin(variant, alpha, beta, { l = 0, scales = scaling.take(variant, operands),
+        operands = operands, m = blockIdx.x, n = 0, extent = {size(C, 0), size(C, 1)} })
+        :store(sums, part, places)
+    end
+  end, {min_blocks = variant.min_blocks, emission = variant.emission})
+end
+
+return M

@@ -1,0 +1,173 @@
+-- matmul_packed.lua: products of f16 or bf16 and packed weights (packed_weights.lua). Few rows are
+-- multiplied by gemm_packed.lua. Otherwise the weight becomes a matrix of A's type, in memory that
+-- is freed after the product, and matmul multiplies as ever.
+local tiles = require "cuttle.tiles"
+local formats = require "cuttle.packed_formats"
+local launches = require "cuttle.operator_steps"
+local on_device = require "cuttle.operator_device"
+local problems = require "cuttle.matmul_problem"
+local products = require "cuttle.matmul"
+local scales = require "cuttle.matmul_scales"
+local matrices = require "cuttle.packed_matrix"
+local M = {}
+
+local FEW <const> = 64 -- columns of C that gemm_packed.lua computes
+local FILLED <const> = 0.9 -- of the multiprocessors have a block
+local ENOUGH <const> = 128 -- blocks, where nobody knows how many multiprocessors there are
+
+local function fail(format, ...) tiles.fail("matmul", format, ...) end
+
+-- {====== The problem ======
+
+-- A tensor of the weight's shape and A's type whose elements are one number in memory: for what
+-- matmul checks.
+local function stand_in(A, w)
+  if w.stand_ins[A.dtype] == nil then
+    local one = on_device.new(w.device, A.dtype, layout{ 1 })
+    w.stand_ins[A.dtype] = view(one, layout(w.shape, { 0, 0 }))
+  end
+  return w.stand_ins[A.dtype]
+end
+
+local function check_operands(A, w)
+  if tiles.type_name(A) ~= "tensor" then
+    fail("A is of type %s; expected a tensor (M,K) as A, and a packed weight (N,K) as B",
+      tiles.type_name(A))
+  elseif A.dtype ~= f16 and A.dtype ~= bf16 then
+    fail("A is %s, and B is a packed weight; expected an A of f16 or bf16", A.dtype)
+  elseif A.device ~= w.device then
+    fail("A is on %s, but the packed weight is on %s; expected both on one device", A.device,
+      w.device)
+  end
+end
+
+-- The problem with the weight as A: C is (N,M).
+local function turned(p)
+  if p.swapped then return p end
+  local q = {}
+  for key, value in pairs(p) do q[key] = value end
+  q.A, q.B, q.C = p.B, p.A, select(p.C, 1, 0, 2)
+  q.m, q.n, q.a_major, q.b_major, q.swapped = p.n, p.m, p.b_major, p.a_major, true
+  q.scales = scales.swapped(p.scales)
+  return q
+end
+
+-- Why gemm_packed.lua does not compute the problem, or nil.
+local function trouble(p)
+  if p.n > FEW then return ("there are more than %d rows"):format(FEW) end
+  if p.l ~= 1 then return "there are batches" end
+  if p.nested then return "a mode has more than one stride" end
+  local s = stride(p.B)
+  if s[2] ~= 1 or s[1] % 8 ~= 0 and p.n > 1 or p.B.address % 16 ~= 0 then
+    return "rows of A do not begin at multiples of 16 bytes"
+  end
+end
+
+-- {====== Configurations ======
+
+-- By tiles of 8 columns: strips of 16 rows of a block that may be, warps, stages, blocks of a
+-- multiprocessor.
+local rows <const> = {
+  { columns = 1, strips = { 4, 2, 1 }, warps = 8, stages = 4, step = 64, min_blocks = 2 },
+  { columns = 2, strips = { 4, 2, 1 }, warps = 8, stages = 4, step = 64, min_blocks = 1 },
+  { columns = 4, strips = { 2, 1 }, warps = 8, stages = 3, step = 64, min_blocks = 1 },
+  { columns = 8, strips = { 2, 1 }, warps = 8, stages = 2, step = 64, min_blocks = 1 },
+}
+
+local function row_of(p)
+  for _, row in ipairs(rows) do
+    if p.n <= 8 * row.columns then return row end
+  end
+end
+
+-- The largest tile that gives nearly all multiprocessors one.
+local function strips_of(row, p)
+  local n = p.device ~= "cpu" and device().n_sms or ENOUGH
+  for _, strips in ipairs(row.strips) do
+    if cdiv(p.m, 16 * strips) >= FILLED * n then return strips end
+  end
+  return row.strips[#row.strips]
+end
+
+local made = {} -- configurations by their fields
+
+-- A configuration of gemm_packed; `wanted` has fields that are set.
+local function config_of(p, w, wanted)
+  local row = row_of(p)
+  local unit = formats.unit(formats.formats[w.type])
+  local step = row.step
+  local config = { template = "cuttle.gemm_packed", format = w.type, rows_of_group = w.group,
+    dtype_of_scales = w.scales.dtype, has_zeros = w.zeros ~= nil, columns = row.columns,
+    strips = strips_of(row, p), warps = row.warps, stages = row.stages, step = step,
+    min_blocks = row.min_blocks, pdl = on_device.target(p.device).sm >= 90 }
+  for key, value in pairs(wanted or {}) do config[key] = value end
+  config.tile = { 16 * config.strips, 8 * config.columns, math.max(config.step, unit) }
+  config.name = ("packed %dx%dx%d, %s"):format(config.tile[1], config.tile[2], config.tile[3],
+    w.type)
+  local words = {}
+  for key, value in pairs(config) do words[#words + 1] = ("%s %s"):format(key, value) end
+  words[#words + 1] = table.concat(config.tile, " ")
+  table.sort(words)
+  for i = #words, 1, -1 do
+    if words[i]:find "^tile " then table.remove(words, i) end
+  end
+  local text = table.concat(words, ",")
+  made[text] = made[text] or config
+  return made[text]
+end
+
+-- {====== Plans ======
+
+-- The product by way of a matrix of A's type, and the matrix.
+local function by_matrix(A, w, C, options)
+  local matrix = on_device.new(A.device, A.dtype, row_major(w.shape))
+  local _, name, steps = products.prepare(A, matrix, C, options)
+  table.insert(steps, 1, matrices.step(w, matrix, options.stream))
+  return steps, "dequantized, " .. name, matrix
+end
+
+-- The options, and a configuration of gemm_packed.lua among them.
+local function split_options(options)
+  if type(options) ~= "table" or type(options.config) ~= "table" then return options, nil end
+  local rest = {}
+  for key, value in pairs(options) do rest[key] = key ~= "config" and value or nil end
+  return rest, options.config
+end
+
+-- The steps, what computes, C, and memory that only they need, or nil.
+local function plans(A, w, C, options)
+  check_operands(A, w)
+  if C ~= nil and tiles.type_name(C) ~= "tensor" and options == nil then C, options = nil, C end
+  local rest, wanted = split_options(options)
+  local out, opts = problems.operands(A, stand_in(A, w), C, rest)
+  local p = problems.problem(A, stand_in(A, w), out, opts)
+  if p.m == 0 or p.n == 0 then return {}, "none", out end
+  local q = turned(p)
+  local why = trouble(q)
+  if why or opts.bits ~= nil or opts.split ~= nil or opts.config ~= nil then
+    local steps, name, matrix = by_matrix(A, w, out, opts)
+    return steps, name, out, matrix
+  end
+  q.packed = w
+  local config = config_of(q, w, wanted)
+  local step = products.step(q, config, opts.stream)
+  local steps = { step }
+  table.move(step.after or {}, 1, #(step.after or {}), 2, steps)
+  return steps, config.name, out
+end
+
+--- matmul(A, packed[, C][, options]) -> C
+function M.matmul(A, w, C, options)
+  local steps, _, out, matrix = plans(A, w, C, options)
+  launches.run(steps)
+  if matrix and w.device ~= "cpu" then matrix:close() end -- there, launches may still wait to run
+  return out
+end
+
+--- As matmul's prepare.
+function M.prepare(A, w, C, options)
+  local steps, name = plans(A, w, C, options)
+  return launches.prepare(steps), name, steps
+end
+
+return M

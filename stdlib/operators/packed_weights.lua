@@ -1,0 +1,316 @@
+-- packed_weights.lua: weights of few bits for matmul. pack_weights reorders the codes of a matrix
+-- (N,K) once, so that a lane of gemm_packed.lua reads 16 bytes at a time. quantize_weights finds
+-- codes of a matrix of floats. A packed weight has
+--   type, shape {N, K}, group   the format's name (packed_formats.lua); elements of K of a scale
+--   codes   u32 (4, n): 16 bytes of lane l of unit u of rows 16 s on: (_, (s n_units + u) 32 + l)
+--   scales  (2, n): of rows g and g + 8 of these, and group j: (_, (s n_groups + j) 8 + g)
+--   zeros   u32 (1, n) or nil: two zero points in a word, in the same order
+--   device, stand_ins  where it is; tensors of its shape, by type, for what matmul checks
+local arguments = require "cuttle.arguments"
+local formats = require "cuttle.packed_formats"
+local launches = require "cuttle.operator_steps"
+local matrices = require "cuttle.packed_matrix"
+local on_device = require "cuttle.operator_device"
+local products = require "cuttle.matmul_packed"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local ROWS <const>, LANES <const>, THREADS <const> = 16, 32, 128
+local LEAST_GROUP <const>, K_STEP <const> = 32, 64
+local CODES_OF_WORD <const> = 8 -- of a u32 of four-bit codes
+local float_types <const> = { f32 = true, f16 = true, bf16 = true }
+
+local function is_tensor(x) return tiles.type_name(x) == "tensor" end
+
+-- {====== Arguments ======
+
+local function check_matrix(op, x, name, modes)
+  arguments.check_tensor(op, x, name, modes, "it launches a kernel")
+  if rank(x) ~= 2 then tiles.fail(op, "%s is %s; expected %s", name, x.layout, modes) end
+end
+
+-- The codes as a matrix of bytes or of words, and whether it is of words.
+local function codes_of(op, W, format)
+  if W.dtype == f4e2m1 then
+    if stride(W)[2] ~= 1 then
+      tiles.fail(op, "W is f4e2m1 %s; expected elements that are contiguous along K", W.layout)
+    end
+    return recast(W, u32), true
+  elseif W.dtype == u8 then
+    return W, false
+  elseif (W.dtype == u32 or W.dtype == i32) and format.bits == 4 then
+    return W, true
+  end
+  tiles.fail(op, "W is %s; expected codes: u8 (N,K)%s, or floats for quantize_weights", W.dtype,
+    format.bits == 4 and ", u32 or i32 (N,K/8) with the first code in the lowest bits, f4e2m1 (N,K)"
+      or "")
+end
+
+-- Elements of K of each scale.
+local function group_of(op, scales, n, k)
+  local columns = rank(scales) == 1 and 1 or size(scales, 1)
+  if size(scales, 0) ~= n or rank(scales) > 2 or columns < 1 or k % columns ~= 0 then
+    tiles.fail(op, "scales is %s; expected (%d) or (%d,K/group), where group divides K = %d",
+      scales.layout, n, n, k)
+  end
+  local group = k // columns
+  if columns > 1 and (group < LEAST_GROUP or group & group - 1 ~= 0) then
+    tiles.fail(op, "scales is %s, so a group has %d elements of K = %d; expected %d, 64, 128 or a "
+      .. "larger power of two, or all of K", scales.layout, group, k, LEAST_GROUP)
+  end
+  return group
+end
+
+-- The tensor as (N, groups).
+local function by_groups(t)
+  return rank(t) == 2 and t or view(t, layout({ size(t, 0), 1 }, { stride(t), 0 }))
+end
+
+local function check_scales(op, scales, W)
+  arguments.check_tensor(op, scales, "scales", "(N,K/group)", "it launches a kernel")
+  if not float_types[scales.dtype.name] and scales.dtype ~= f8ue8m0 then
+    tiles.fail(op, "scales are %s; expected f32, f16, bf16 or f8ue8m0", scales.dtype)
+  elseif scales.device ~= W.device then
+    tiles.fail(op, "scales is on %s but W is on %s; expected both on one device", scales.device,
+      W.device)
+  end
+end
+
+local function check_zeros(op, zeros, scales, format, name)
+  if not format.is_integer then
+    tiles.fail(op, "zero_points are given, but the type is %s, whose codes stand for numbers of a "
+      .. "table; leave them out", name)
+  end
+  arguments.check_tensor(op, zeros, "zero_points", "of the shape of scales", "it launches a kernel")
+  if zeros.dtype ~= u8 or tostring(zeros.shape) ~= tostring(scales.shape) then
+    tiles.fail(op, "zero_points is %s of %s; expected u8 %s, as scales is", zeros.dtype,
+      zeros.layout, tostring(layout(scales.shape)))
+  elseif zeros.device ~= scales.device then
+    tiles.fail(op, "zero_points is on %s but scales is on %s; expected both on one device",
+      zeros.device, scales.device)
+  end
+end
+
+-- {====== Packing ======
+
+local packers = {} -- by format and whether the codes are words
+
+local function code_at(W, is_words, n, k)
+  if not is_words then return cast(W[{n, k}], u32) end
+  return cast(W[{n, k // CODES_OF_WORD}], u32) >> cast(4 * (k % CODES_OF_WORD), u32) & u32(15)
+end
+
+-- The words of a thread's lane of a unit; rows beyond the last one are 0.
+local function pack_lane(format, W, is_words, rows, at, out)
+  local words = { u32(0), u32(0), u32(0), u32(0) }
+  local g, c = at.lane // 4, at.lane % 4
+  for i in unroll(0, formats.unit(format) * ROWS // LANES) do
+    local r, k = i % 2 * 8, i // 2 -- the first lane's rows and K: 8 of each 32
+    k = k // 8 * 32 + k % 8
+    local _, word, bit = formats.place(format, r, k)
+    local n = at.strip * ROWS + g + r
+    local code = code_at(W, is_words, min(n, rows - 1), at.unit * formats.unit(format) + c * 8 + k)
+    words[word + 1] = words[word + 1] | where(n < rows, code, u32(0)) << bit
+  end
+  for i = 0, 3 do out[{i, at.place}] = words[i + 1] end
+end
+
+local function packer(name, is_words)
+  local key = name .. (is_words and " words" or "")
+  local format = formats.formats[name]
+  packers[key] = packers[key] or kernel("pack_weights", function(W, out, rows, n_units)
+    local i = blockIdx.x * THREADS + threadIdx.x
+    if i < size(out, 1) then
+      local unit = i // LANES
+      pack_lane(format, W, is_words, rows, { lane = i % LANES, place = i, unit = unit % n_units,
+        strip = unit // n_units }, out)
+    end
+  end)
+  return packers[key]
+end
+
+-- Pairs of rows g and g + 8, as they are or in a word.
+local function make_pairs(to_pair)
+  return kernel("pack_scales", function(from, out, rows, n_groups)
+    local i = blockIdx.x * THREADS + threadIdx.x
+    if i < size(out, 1) then
+      local n, j = i // 8 // n_groups * ROWS + i % 8, i // 8 % n_groups
+      to_pair(out, i, from[{min(n, rows - 1), j}], from[{min(n + 8, rows - 1), j}])
+    end
+  end)
+end
+
+local pack_scales = make_pairs(function(out, i, upper, lower)
+  out[{0, i}], out[{1, i}] = cast(upper, out.dtype), cast(lower, out.dtype)
+end)
+
+local pack_zeros = make_pairs(function(out, i, upper, lower)
+  out[{0, i}] = cast(upper, u32) | cast(lower, u32) << 16
+end)
+
+local function launch(made, n, ...) made{grid = cdiv(n, THREADS), block = THREADS}(...) end
+
+local Packed = {}
+local packed_type = tiles.new_type("packed weight", Packed, {})
+
+local known <const> = { "scales", "type", "zero_points" }
+
+local function pack_pairs(made, from, dtype, of)
+  local n = cdiv(of.n, ROWS) * 8 * of.n_groups
+  local out = on_device.new(from.device, dtype, layout{ dtype == u32 and 1 or 2, n })
+  launch(made, n, by_groups(from), out, of.n, of.n_groups)
+  return out
+end
+
+--- pack_weights(W, {type =, scales =, zero_points =}) -> a packed weight, B of a product (N,K) of
+--- matmul: docs/matmul.md#weights-of-few-bits.
+function M.pack_weights(W, options)
+  local op = "pack_weights"
+  check_matrix(op, W, "W", "(N,K)")
+  options = arguments.options(op, options, known, '{type = "u4", scales = S}')
+  local name = options.type or W.dtype == f4e2m1 and "f4e2m1" or nil
+  local format = formats.find(op, name)
+  local codes, is_words = codes_of(op, W, format)
+  local n, k = size(codes, 0), size(codes, 1) * (is_words and CODES_OF_WORD or 1)
+  if k % K_STEP ~= 0 or k == 0 or n == 0 then
+    tiles.fail(op, "W is %d x %d; expected a K that is a multiple of %d, and rows", n, k, K_STEP)
+  end
+  local scales = options.scales
+  check_scales(op, scales, W)
+  local of = { n = n, group = group_of(op, scales, n, k) }
+  of.n_groups = k // of.group
+  if options.zero_points ~= nil then
+    check_zeros(op, options.zero_points, scales, format, name)
+  end
+  local n_units = k // formats.unit(format)
+  local lanes = cdiv(n, ROWS) * n_units * LANES
+  local out = on_device.new(W.device, u32, layout{ 4, lanes })
+  launch(packer(name, is_words), lanes, codes, out, n, n_units)
+  local dtype = scales.dtype == f8ue8m0 and bf16 or scales.dtype
+  local w = setmetatable({ type = name, shape = { n, k }, group = of.group, codes = out,
+    scales = pack_pairs(pack_scales, scales, dtype, of), device = W.device, stand_ins = {},
+    zeros = options.zero_points and pack_pairs(pack_zeros, options.zero_points, u32, of) },
+    packed_type)
+  if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
+  return w
+end
+
+-- {====== Its methods ======
+
+--- The weight as a row-major tensor (N,K) of f16 or bf16: numbers times scales, rounded once.
+function Packed:dequantize(dtype)
+  if dtype ~= f16 and dtype ~= bf16 then
+    tiles.fail("dequantize", "the type is %s; expected f16 or bf16", tostring(dtype))
+  end
+  local out = on_device.new(self.device, dtype, row_major(self.shape))
+  launches.run{ matrices.step(self, out) }
+  return out
+end
+
+--- A copy of the packed weight on another device.
+function Packed:to(device)
+  local copy = setmetatable({}, packed_type)
+  for key, value in pairs(self) do
+    copy[key] = is_tensor(value) and value:to(device) or value
+  end
+  copy.device, copy.stand_ins = copy.codes.device, {}
+  return copy
+end
+
+packed_type.__operators = {
+  matmul = products.matmul, ["prepare matmul"] = products.prepare,
+}
+
+-- {====== Codes of floats ======
+
+local WORST <const> = 1e-30 -- a group of zeros is divided by something
+
+-- The code whose number is nearest; of two, the first.
+local function nearest(format, x)
+  local best, least = u32(0), abs(x - format.value(0))
+  for code = 1, 15 do
+    local apart = abs(x - format.value(code))
+    local is_nearer = apart < least
+    best, least = where(is_nearer, u32(code), best), where(is_nearer, apart, least)
+  end
+  return best
+end
+
+-- Scale and zero point of a group whose numbers are from low to high.
+local function range_of(format, low, high, has_zeros)
+  local most = max(max(-low, high), WORST)
+  if not format.is_integer then return most / (format.most or 1.0), 0.0 end
+  local last = (1 << format.bits) - 1.0
+  if not has_zeros then return most * (2.0 / last), format.zero + 0.0 end
+  low, high = min(low, 0.0), max(high, 0.0)
+  local scale = max(high - low, WORST) / last
+  return scale, min(max(rint(-low / scale), 0.0), last)
+end
+
+local quantizers = {}
+
+local function quantizer(name, has_zeros)
+  local key = name .. (has_zeros and " zeros" or "")
+  local format = formats.formats[name]
+  quantizers[key] = quantizers[key] or kernel("quantize_weights",
+    function(W, codes, scales, zeros, group)
+      local i = blockIdx.x * THREADS + threadIdx.x
+      local n, j = i % size(W, 0), i // size(W, 0)
+      if j < size(scales, 1) then
+        local low, high = f32(math.huge), f32(-math.huge)
+        for k in range(group) do
+          local v = cast(W[{n, j * group + k}], f32)
+          low, high = min(low, v), max(high, v)
+        end
+        local exact, zero = range_of(format, low, high, has_zeros)
+        local scale = cast(exact, scales.dtype)
+        scales[{n, j}] = scale
+        if has_zeros then zeros[{n, j}] = cast(zero, u8) end
+        local wide = cast(scale, f32)
+        local factor = where(wide > 0.0, 1.0 / wide, 0.0)
+        for k in range(group) do
+          local x = cast(W[{n, j * group + k}], f32) * factor
+          local code
+          if format.is_integer then
+            code = min(max(rint(x) + zero, 0.0), (1 << format.bits) - 1.0)
+          else
+            code = nearest(format, x)
+          end
+          codes[{n, j * group + k}] = cast(code, u8)
+        end
+      end
+    end)
+  return quantizers[key]
+end
+
+local known_ways <const> = { "group", "scale_type", "type", "zero_points" }
+
+--- quantize_weights(W, {type =, group =, zero_points = true, scale_type =}) -> codes u8 (N,K),
+--- scales (N,K/group) and, if zero_points is true, zero points, for pack_weights. Each group's
+--- largest element decides its scale.
+function M.quantize_weights(W, options)
+  local op = "quantize_weights"
+  check_matrix(op, W, "W", "(N,K)")
+  options = arguments.options(op, options, known_ways, '{type = "u4", group = 128}')
+  local format = formats.find(op, options.type)
+  local n, k = size(W, 0), size(W, 1)
+  local group, has_zeros = options.group or 128, options.zero_points or false
+  if not float_types[W.dtype.name] then
+    tiles.fail(op, "W is %s; expected f32, f16 or bf16", W.dtype)
+  elseif math.type(group) ~= "integer" or group < 1 or k % group ~= 0 then
+    tiles.fail(op, "group is %s; expected a number of elements that divides K = %d",
+      tostring(group), k)
+  elseif has_zeros and not format.is_integer then
+    tiles.fail(op, "zero_points are asked for, but codes of %s stand for numbers of a table",
+      options.type)
+  end
+  local dtype = options.scale_type or W.dtype
+  local codes = on_device.new(W.device, u8, row_major{ n, k })
+  local scales = on_device.new(W.device, dtype, row_major{ n, k // group })
+  local zeros = has_zeros and on_device.new(W.device, u8, row_major{ n, k // group }) or nil
+  launch(quantizer(options.type, has_zeros), n * (k // group), W, codes, scales, zeros or codes,
+    group)
+  return codes, scales, zeros
+end
+
+return M

@@ -1,0 +1,158 @@
+-- Products with packed weights (packed_weights.lua): of every type, group and zero points, with few
+-- rows and many, against plain Lua in numbers that are exact: activations are small integers, scales
+-- powers of two. On a GPU with --device=cuda.
+local packed = require "cuttle.packed_weights"
+local formats = require "cuttle.packed_formats"
+local operator = require "cuttle.matmul"
+local here = zeros(f32, 1).device
+local function host(t) return here == "cpu" and t or t:to("cpu") end
+local function random(t, low, high, of)
+  local x = zeros(t, row_major(of)):to("cpu")
+  local r = rand(i32, size(x), low, high):to("cpu")
+  for i = 0, size(x) - 1 do x[{i // of[2], i % of[2]}] = r[i] end
+  return x
+end
+local function powers(t, of)
+  local x = random(t, -2, 3, of)
+  for i = 0, size(x) - 1 do
+    local at = {i // of[2], i % of[2]}
+    x[at] = 2.0 ^ x[at]
+  end
+  return x
+end
+
+-- Codes, scales and zero points on the host, the packed weight, and what it stands for.
+local function make(name, n, k, group, scale_type, has_zeros)
+  local format = formats.formats[name]
+  local of = {n, k // group}
+  local w = {codes = random(u8, 0, 1 << format.bits, {n, k}), scales = powers(scale_type, of),
+             zeros = has_zeros and random(u8, 0, 1 << format.bits, of) or nil}
+  w.packed = packed.pack_weights(w.codes:to(here), {type = name, scales = w.scales:to(here),
+    zero_points = w.zeros and w.zeros:to(here)})
+  w.values = zeros(f64, row_major{n, k}):to("cpu")
+  for i = 0, n - 1 do
+    for j = 0, k - 1 do
+      local at = {i, j // group}
+      local zero = format.is_integer and (has_zeros and w.zeros[at] or format.zero) or 0
+      w.values[{i, j}] = (format.value(w.codes[{i, j}]) - zero) * w.scales[at]
+    end
+  end
+  return w
+end
+
+-- Codes that come back.
+local function try_back(name, group, has_zeros)
+  for _, T in ipairs{f16, bf16} do
+    local w = make(name, 20, 256, group, f32, has_zeros)
+    local at = reference.difference(host(w.packed:dequantize(T)), reference.cast(w.values, T))
+    if at then print(name, T, group, has_zeros, at) end
+  end
+end
+for _, name in ipairs{"u4", "u8", "f4e2m1", "nf4"} do
+  try_back(name, 32, false)
+  if formats.formats[name].is_integer then try_back(name, 128, true) end
+end
+print "back"                                                          -- expect: back
+
+-- Products: of f4e2m1 and integers each sum is exact.
+local function try(name, m, n, k, group, T, scale_type, has_zeros, config)
+  local w = make(name, n, k, group, scale_type, has_zeros)
+  local x = random(T, -4, 5, {m, k})
+  local want = reference.matmul(reference.cast(x, f64), w.values)
+  local X = x:to(here)
+  local how = {alpha = 2.0, bias = ones(f32, n), config = config,
+               epilogue = function(v, i, j) return v + i - j end}
+  for _, l in ipairs{row_major{m, n}, layout{m, n}} do
+    local C = matmul(X, w.packed, full(f32, l, -1), how)
+    local got, wrong = host(C), 0
+    for i = 0, m - 1 do
+      for j = 0, n - 1 do
+        if got[{i, j}] ~= 2 * want[{i, j}] + 1 + i - j then wrong = wrong + 1 end
+      end
+    end
+    if wrong > 0 then print(name, m, n, k, group, T, wrong) end
+  end
+end
+try("u4", 1, 40, 256, 128, bf16, bf16, false)
+try("u4", 3, 70, 320, 64, bf16, f16, true)
+try("u4", 9, 20, 128, 32, f16, f32, false)
+try("u4", 64, 33, 256, 256, f16, f16, true)
+try("u8", 20, 36, 192, 64, bf16, bf16, true)
+try("u8", 2, 16, 1088, 1088, f16, bf16, false)
+try("f4e2m1", 33, 16, 128, 32, f16, f8ue8m0, false)
+try("f4e2m1", 8, 150, 64, 32, bf16, f32, false)
+try("u4", 5, 70, 512, 128, bf16, bf16, true, {strips = 4, step = 128, warps = 4, stages = 3})
+print "products"                                                      -- expect: products
+
+-- Numbers of nf4 are rounded to A's type, so their sums are near.
+local rounded = make("nf4", 48, 256, 64, bf16, false).packed
+local X = randn(bf16, row_major{7, 256})
+local want = reference.matmul(X, rounded:dequantize(bf16))
+print((allclose(matmul(X, rounded, zeros(f32, row_major{7, 48})), want))) -- expect: true
+
+-- Many rows, batches, pairs of columns and rows of A anywhere: by way of a matrix of A's type.
+local w = make("u4", 32, 128, 64, bf16, false).packed
+local matrix = w:dequantize(bf16)
+local function same(A, C, options)
+  local _, name = operator.prepare(A, w, C, options)
+  local D = matmul(A, w, options)
+  local at = reference.difference(host(D), host(matmul(A, matrix, options)))
+  if at or name:find "^dequantized, " == nil then print(name, at) end
+end
+same(randn(bf16, row_major{80, 128}))
+same(randn(bf16, layout{4, 128}))
+same(randn(bf16, {3, 128, 2}))
+same(randn(bf16, row_major{3, 128}), nil, {glu = true, epilogue = function(v, u) return v * u end})
+same(randn(bf16, row_major{3, 128}), nil, {bits = "batch_invariant"})
+print(matmul(zeros(bf16, row_major{0, 128}), w).layout)                -- expect: (0,32):(1,0)
+
+-- Codes as words of eight, and as f4e2m1.
+local codes, scales = random(u8, 0, 16, {24, 64}):to(here), ones(f32, 24)
+local words = zeros(u32, row_major{24, 8}):to("cpu")
+for i = 0, 24 * 64 - 1 do
+  local at = {i // 64, i % 64 // 8}
+  words[at] = words[at] | host(codes)[{i // 64, i % 64}] << 4 * (i % 8)
+end
+words = words:to(here)
+local narrow = recast(words, f4e2m1)
+for _, form in ipairs{{words, "u4"}, {recast(words, i32), "u4"}, {narrow, "f4e2m1"}} do
+  local a = packed.pack_weights(form[1], {type = form[2], scales = scales})
+  local b = packed.pack_weights(codes, {type = form[2], scales = scales})
+  print(reference.difference(host(a.codes), host(b.codes)), a.type, a.group)
+end
+-- expect: nil	u4	64
+-- expect: nil	u4	64
+-- expect: nil	f4e2m1	64
+
+-- Codes of floats: no further away than half a step of what the group's largest element, or its
+-- range, makes it.
+local floats = randn(f32, row_major{20, 128})
+
+local function half_range(of, i, g, has_zeros)
+  local low, high = 0, 0
+  for k = 64 * g, 64 * g + 63 do
+    low, high = math.min(low, of[{i, k}]), math.max(high, of[{i, k}])
+  end
+  return has_zeros and (high - low) / 2 or math.max(-low, high)
+end
+
+local function try_floats(name, step, has_zeros)
+  local found, by, zero = packed.quantize_weights(floats, {type = name, group = 64,
+    zero_points = has_zeros, scale_type = f32})
+  local p = packed.pack_weights(found, {type = name, scales = by, zero_points = zero})
+  local back, of = host(p:dequantize(f16)), host(floats)
+  for i = 0, 19 do
+    for g = 0, 1 do
+      local most = half_range(of, i, g, has_zeros)
+      for k = 64 * g, 64 * g + 63 do
+        local apart = math.abs(back[{i, k}] - of[{i, k}]) / most
+        if apart > 1.02 * step + 1e-3 then print(name, has_zeros, i, k, apart) end
+      end
+    end
+  end
+end
+for name, step in pairs{u4 = 1 / 15, u8 = 1 / 255, f4e2m1 = 1 / 6, nf4 = 0.16} do
+  try_floats(name, step, false)
+  if formats.formats[name].is_integer then try_floats(name, step, true) end
+end
+print "floats"                                                        -- expect: floats
