@@ -20,6 +20,8 @@
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
+--   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
+--              C is stored across them. The tile is {bN, bM, bK}
 --   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
@@ -28,11 +30,12 @@ local rasters = require "cuttle.raster"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
+local turn = require "cuttle.gemm_hopper_turn"
 local n_sms = require "cuttle.profile_device".n_sms
 local tma = require "cuttle.tma_rules"
 local M = { takes_nested = true }
 
-local GROUP <const> = 128 -- threads of a warp group
+local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a warp
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
 local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
 local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
@@ -40,7 +43,8 @@ local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all
 local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
--- By the type of A and B: K of an instruction, and the end of its name.
+-- By the type of A and B: K of an instruction, and the end of its name; rows in registers have _RS
+-- in place of _SS.
 local atoms <const> = {
   f16 = { 16, "F32F16F16_SS" }, bf16 = { 16, "F32BF16BF16_SS" },
   tf32 = { 8, "F32TF32TF32_SS_TN" }, f8e4m3 = { 32, "F32E4M3E4M3_SS_TN" },
@@ -65,14 +69,27 @@ end
 local A_MODES <const>, B_MODES <const> = { "M", "K", "the batches" }, { "N", "K", "the batches" }
 local ALONG <const> = { mn = 1, k = 2 }
 
+-- The mode along which C is contiguous.
+local function along_C(config) return config.across and 2 or 1 end
+
 -- Kernels are made for the strides of an operand's first two modes, whatever their extents are.
 local function trouble_with(t, name, modes, mode)
   return tma.trouble(tma.with_strides(t, mode), name, modes, mode, 2)
 end
 
+--- The problem as a configuration's kernel sees it.
+function M.seen(config, p) return config.across and turn.across(p) or p end
+
+-- Why C is not stored across the instruction's columns.
+local function across_trouble(p)
+  if p.groups or p.nested then
+    return "it stores C across, for matrices with one stride per mode and without groups"
+  end
+end
+
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
-  local why = nested.trouble(config, p)
+  local why = nested.trouble(config, p) or config.across and across_trouble(p)
   if why then
     return why
   elseif p.groups and p.groups.mode == "k" then
@@ -84,13 +101,15 @@ function M.trouble(config, p)
   elseif config.rows and (p.groups or p.n > config.rows or p.b_major ~= "k") then
     return ("it loads %d rows, contiguous along K"):format(config.rows)
   end
+  p = M.seen(config, p)
   local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
   if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
   local gathered = p.nested or {}
-  return store.trouble(config, p)
+  return store.trouble(config, p) or turn.trouble(config, p)
     or not gathered.A and trouble_with(p.A, a, a_modes, ALONG[p.a_major])
     or not gathered.B and trouble_with(p.B, b, b_modes, ALONG[p.b_major])
-    or trouble_with(p.pairs_C or p.C, "C", { a_modes[1], b_modes[1], "the batches" }, 1)
+    or trouble_with(p.pairs_C or p.C, "C", { a_modes[1], b_modes[1], "the batches" },
+      along_C(config))
 end
 
 --- Is this the template for it? Of fewer rows or columns mma.sync is faster, which waits less for
@@ -158,7 +177,7 @@ function M.args(config, p)
     return M.without_stride_0(tma.with_strides(p[name], along))
   end
   local args = { taken("A", ALONG[p.a_major]), taken("B", ALONG[p.b_major]),
-                 M.without_stride_0(tma.with_strides(p.pairs_C or p.C, 1)) }
+                 M.without_stride_0(tma.with_strides(p.pairs_C or p.C, along_C(config))) }
   if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
   return args
 end
@@ -196,15 +215,23 @@ local function plan_of(variant)
   local k, kind = table.unpack(atoms[variant.dtype.name])
   local groups, is_shared = n_groups(variant), variant.schedule == "cooperative"
   local together = is_shared and groups or 1 -- groups in one tile
-  local mma = tiled_mma(("SM90_64x%dx%d_%s"):format(bM, k, kind), {together, 1, 1})
-  return { mma = mma, groups = groups, together = together, high = variant.cluster or 1,
+  local turns = turn.plan(variant)
+  if turns and turns.held then kind = kind:gsub("_SS", "_RS") end
+  local function mma_of(n, rows, high)
+    return tiled_mma(("SM90_64x%dx%d_%s"):format(n, k, kind), {high, 1, 1},
+      turn.permutation(turns, rows, high))
+  end
+  local mma = mma_of(bM, bN // together, together)
+  local held = turns and turns.held
+  return { mma = mma, turns = turns, held = held, groups = groups, together = together,
+           high = variant.cluster or 1,
            part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
            columns = ring_layout(variant, variant.a_major, bM),
            loaded = variant.rows or bN,
            bytes = (bM + (variant.rows or bN)) * bK * variant.dtype.bits // 8,
            tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
              * variant.dtype.bits // 8,
-           store = store.plan(variant, k, kind, bN // together) }
+           store = store.plan(variant, mma_of, bN // together, held) }
 end
 
 -- The block's way through the tiles: (row, column) of those of a cluster. `order` is Hilbert's.
@@ -321,23 +348,34 @@ end
 -- A slot that a group has read is empty, in all blocks that filled it.
 local function release(plan, block, slot)
   local i = threadIdx.x % GROUP
-  if plan.high == 1 then
+  if plan.held then
+    sync_warp() -- each lane has read for itself
+    if i % WARP == 0 then block.empty[slot]:arrive() end
+  elseif plan.high == 1 then
     if i == 0 then block.empty[slot]:arrive() end
   elseif i < plan.high then
     block.empty[slot]:arrive(i)
   end
 end
 
+-- Waits until a slot is as the instruction takes it.
+local function await(block, slot, parity) (block.turned or block).full[slot]:wait(parity) end
+
+-- What C holds is asked for in one of the steps of K.
+local function fetch_at(plan, block, k, fetch)
+  if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
+end
+
 -- Waits for the next slot and begins its products, number k of the tile, which are added to sums
 -- unless is_alone. Returns the slot.
 local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch, is_alone)
   local slot = state.slot
-  block.full[slot]:wait(state.parity)
+  await(block, slot, state.parity)
   wgmma_fence()
   gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums,
     {accumulate = not is_alone and k > 0})
   wgmma_commit()
-  if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
+  fetch_at(plan, block, k, fetch)
   return slot
 end
 
@@ -373,6 +411,14 @@ local function multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
   return before
 end
 
+-- The same with rows in registers, where the products of the last slot always run on.
+local function multiply_held(plan, block, state, held, tCsX, tCsY, sums, fetch)
+  return turn.multiply(plan.mma, state, held, tCsX, tCsY, sums, block.k_tiles, {
+    await = function(slot, parity) await(block, slot, parity) end,
+    begin = function(k) fetch_at(plan, block, k, fetch) end,
+    release = function(slot) release(plan, block, slot) end })
+end
+
 -- A group that multiplies.
 local function multiply_all(variant, plan, block, C, ending)
   local bM, bN = variant.tile[1], variant.tile[2]
@@ -382,7 +428,10 @@ local function multiply_all(variant, plan, block, C, ending)
   local sums = fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
   local is_shared = variant.schedule == "cooperative"
   local thr = plan.mma:get_slice(is_shared and group * GROUP + own or own)
-  local tCsX, tCsY = thr:partition_A(block.rows), thr:partition_B(block.columns)
+  local tCsX = thr:partition_A(block.turned and block.turned.rows or block.rows)
+  local tCsY = thr:partition_B(block.turned and block.turned.columns or block.columns)
+  local held = plan.held
+    and fragment(variant.dtype, plan.mma:partition_shape_A{bN, variant.tile[3]})
   local state = pipeline_state(variant.stages)
   local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
     C, tma_tensor(C), block.l)
@@ -392,7 +441,7 @@ local function multiply_all(variant, plan, block, C, ending)
     return is_shared and row * plan.together + group or row
   end
 
-  local behind = not variant.promotes
+  local behind = held or not variant.promotes
     and (plan.groups == 1 or variant.behind or not is_shared)
   local mine, other -- barriers of a ping-pong, whose groups multiply in turn
 
@@ -406,6 +455,8 @@ local function multiply_all(variant, plan, block, C, ending)
     local slot
     if promoter then
       multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
+    elseif held then
+      slot = multiply_held(plan, block, state, held, tCsX, tCsY, sums, fetch)
     else
       slot = multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
     end
@@ -459,7 +510,7 @@ local parameters <const> = {
 function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
-  local arrivals = plan.together * plan.high
+  local arrivals = plan.together * plan.high * (plan.held and GROUP // WARP or 1)
   reduce.plan(variant, plan.mma, GROUP * plan.together, true)
   scaling.plan(variant, plan.mma, true)
   local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
@@ -470,7 +521,8 @@ function M.make(variant, ranks)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
-                    fetched = fetched, k_tiles = cdiv(size(A, 1), bK),
+                    turned = turn.begin(variant, plan.turns, rows, columns), fetched = fetched,
+                    k_tiles = cdiv(size(A, 1), bK),
                     walk = walk(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
     if variant.grouped then
@@ -491,6 +543,8 @@ function M.make(variant, ranks)
         end)
       elseif threadIdx.x == 0 then
         load_all(variant, plan, block, B, A)
+      elseif block.turned then
+        turn.turn_all(variant, plan, block, function(f) each_tile(variant, block, 0, 1, f) end)
       end
       if block.panels then
         block.panels:move(function(f) each_tile(variant, block, 0, 1, f) end)

@@ -32,8 +32,22 @@ local function panels_of(n, most)
   return panels
 end
 
---- What is known before the trace, of groups with that many rows; k and kind are the instruction's.
-function M.plan(variant, k, kind, rows)
+-- Of passes (64,columns): lines of so many bits, along C's columns or, where C is stored across,
+-- its rows.
+local function pass_layout(variant, columns, buffers, line)
+  local dtype = variant.c_dtype
+  if not variant.across then
+    return tile_to_shape(gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
+  end
+  local along = math.min(LINE_BITS // dtype.bits, ROWS)
+  local atom = gmma_layout(dtype, "MN", along * dtype.bits // 8)
+  return tile_to_shape(tile_to_shape(atom, {along, columns}), {ROWS, columns, buffers})
+end
+
+--- What is known before the trace, of groups with that many rows; mma_of(columns, rows, groups) is
+--- the tiled MMA of so many columns, for groups that have so many rows each. permuted: rows that
+--- follow each other in it do not in C.
+function M.plan(variant, mma_of, rows, permuted)
   local bM, dtype = M.width(variant), variant.c_dtype
   local line = math.min(LINE_BITS, bM * dtype.bits)
   while bM * dtype.bits % line ~= 0 do line = line // 2 end
@@ -41,8 +55,8 @@ function M.plan(variant, k, kind, rows)
   local n_panels = bM * dtype.bits // line
   local columns = panels_of(n_panels, panels) * line // dtype.bits
   local made_of = columns * variant.tile[1] // bM -- columns of sums
-  local like = tiled_mma(("SM90_%dx%dx%d_%s"):format(ROWS, made_of, k, kind))
-  local layout = tile_to_shape(gmma_layout(dtype, "K", line // 8), {ROWS, columns, buffers})
+  local like = mma_of(made_of, ROWS, 1)
+  local layout = pass_layout(variant, columns, buffers, line)
   local plan = { like = like, columns = columns, made_of = made_of, buffers = buffers,
                  layout = layout, dtype = dtype, passes = bM // columns, high = rows // ROWS }
   plan.n_passes = plan.high * plan.passes
@@ -50,8 +64,9 @@ function M.plan(variant, k, kind, rows)
   plan.bytes = ROWS * columns * dtype.bits // 8
   -- Stores of other buffers may still read, where each buffer's turn comes round.
   plan.under_way = plan.n_passes % buffers == 0 and buffers - 1 or 0
-  if dtype.bits == 16 and not variant.glu then
-    plan.tiled = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), like)
+  if dtype.bits == 16 and not variant.glu and not (permuted and variant.across) then
+    local name = variant.across and "SM90_U16x8_STSM_T" or "SM90_U32x4_STSM_N"
+    plan.tiled = tiled_copy_C(atom(name, dtype), like)
   end
   if variant.grouped then
     local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)

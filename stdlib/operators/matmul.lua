@@ -11,6 +11,7 @@
 -- and, where these are the template's own,
 --   grid(config, m, n, l, groups), args(config, problem)  the launch's grid; the arguments before
 --                alpha
+--   seen(config, problem)  the problem as the kernel sees it, A and B exchanged
 --   trouble(config, problem)  why the kernel cannot compute the problem, or nil
 --   knows_plain  variants that are plain are made apart
 --   takes_nested  operands may be nested
@@ -157,6 +158,8 @@ end
 local function plan(p, wanted, stream)
   local config = configs.choose(p, wanted)
   local template = require(config.template)
+  local asked = p
+  if template.seen then p = template.seen(config, p) end
   local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
   limit_grid(grid, config, p)
   local made = kernel_of(config, p, group)
@@ -165,7 +168,7 @@ local function plan(p, wanted, stream)
                    pdl = config.pdl, cooperative = config.cooperative,
                    cluster = config.cluster and { config.cluster, 1, 1 } }
   return { kernel = made.kernel, launch = launch, args = args_of(config, p, operands),
-           config = config, after = after }
+           config = config, after = after, seen = p ~= asked and p or nil }
 end
 
 -- The steps with what comes after each.
@@ -252,6 +255,7 @@ local function close_views(p, steps)
     for i = 1, 3 do
       if is_tensor(step.args[i]) then step.args[i]:close() end
     end
+    if step.seen then step.seen.C:close() end
   end
   for _, name in ipairs { "A", "B", "C" } do p[name]:close() end
 end

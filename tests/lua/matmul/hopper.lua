@@ -58,10 +58,10 @@ local one = {schedule = "cooperative", tile = {64, 64, 32}, stages = 2, store = 
              order = "columns"}
 local high = {schedule = "cooperative", tile = {128, 64, 64}, stages = 2, store = {1, 2},
               groups = 1, order = "groups", group = 2, cluster = 2}
-local function with(config, tile)
+local function with(config, tile, across)
   local new = {}
   for key, value in pairs(config) do new[key] = value end
-  new.tile = tile or new.tile
+  new.tile, new.across = tile or new.tile, across
   return new
 end
 
@@ -69,11 +69,18 @@ local cases = {
   {bf16, bf16, pair, 3}, {f16, f32, whole, 3}, {f16, f16, high, 3}, {tf32, f32, one, 0},
   {i8, i32, with(pair, {64, 128, 128}), 0}, {f8e4m3, f16, with(one, {64, 64, 128}), 0},
   {bf16, bf16, with(one, {32, 64, 64}), 0},
+  -- What is contiguous along rows goes through registers or is transposed; and C stored across.
+  {tf32, f32, with(one, {64, 64, 32}), 3}, {tf32, bf16, with(pair, {32, 128, 32}), 3},
+  {tf32, f32, with(whole, {64, 64, 32}), 3}, {i8, i32, with(one, {128, 128, 128}), 3},
+  {tf32, f32, with(one, {64, 64, 32}, true), 1}, {tf32, f16, with(pair, {64, 256, 32}, true), 1},
+  {f16, bf16, with(whole, nil, true), 0},
 }
 for _, case in ipairs(cases) do
   local dtype, out, config, majors = table.unpack(case)
   for i = 0, majors do
-    for ragged = 0, 1 do try(dtype, out, with(config), i % 2 == 0, i // 2 == 0, ragged == 1) end
+    for ragged = 0, 1 do
+      try(dtype, out, with(config, nil, config.across), i % 2 == 0, i // 2 == 0, ragged == 1)
+    end
   end
 end
 print("done")  -- expect: done
