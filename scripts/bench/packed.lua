@@ -81,7 +81,9 @@ end
 -- Bytes that a copy reads and writes in a microsecond.
 local function copy_rate()
   local a, b = ct.zeros(u32, COPIED // 4), ct.zeros(u32, COPIED // 4)
-  local t = time_of { function() ct.copy(a, b) end }
+  local launches = {}
+  for i = 1, 8 do launches[i] = function() ct.copy(a, b) end end
+  local t = time_of(launches)
   a:close()
   b:close()
   return 2 * COPIED / t
@@ -97,7 +99,10 @@ end
 
 local function text_of(config)
   local words = {}
-  for key, value in pairs(config) do words[#words + 1] = ("%s %s"):format(key, value) end
+  for key, value in pairs(config) do
+    words[#words + 1] = ("%s %s"):format(key,
+      type(value) == "table" and table.concat(value, "/") or tostring(value))
+  end
   table.sort(words)
   return table.concat(words, ", ")
 end
@@ -121,20 +126,31 @@ local function measure(list, m, n, k, config, rate)
   io.stdout:flush()
 end
 
-local function prefill(w, m, n, k)
+-- Rows enough that the product of bf16 is the peer.
+local function prefill(w, m, n, k, variants)
   local X = ct.view(data.normal(ct.bf16, m * k, 3), ct.row_major{ m, k })
   local C = ct.tensor(ct.bf16, ct.row_major{ m, n })
-  local matrix = w:dequantize(ct.bf16)
-  local ours, name = operator.prepare(X, w, C)
-  local plain, theirs = operator.prepare(X, matrix, C)
-  data.poison(C)
-  ours()
-  local error_text = check(X, w, C)
-  local a, b = {}, {}
-  for i = 1, 8 do a[i], b[i] = ours, plain end
-  local t, u = time_of(a), time_of(b)
-  print(("%dx%dx%d  %8.1f us  bf16 %8.1f us  %.3f  error %s  %s; %s"):format(m, n, k, t, u, u / t,
-    error_text, name, theirs))
+  local function time_8(launch)
+    local list = {}
+    for i = 1, 8 do list[i] = launch end
+    return time_of(list)
+  end
+  local plain, theirs = operator.prepare(X, w:dequantize(ct.bf16), C)
+  local u = time_8(plain)
+  for _, config in ipairs(variants) do
+    local ok, ours, name = pcall(operator.prepare, X, w, C, { config = config or nil })
+    if not ok then
+      print(("  %s: %s"):format(text_of(config), ours))
+    else
+      data.poison(C)
+      ours()
+      local error_text = check(X, w, C)
+      local t = time_8(ours)
+      print(("%dx%dx%d  %8.1f us  bf16 %8.1f us  %.3f  error %s  %s; %s %s"):format(m, n, k, t, u,
+        u / t, error_text, name, theirs, config and text_of(config) or ""))
+      io.stdout:flush()
+    end
+  end
 end
 
 local function numbers(text)
@@ -182,6 +198,8 @@ for _, s in ipairs(options.sizes) do
       measure(list, m, n, k, config or nil, rate)
     end
   end
-  for _, m in ipairs(n * k <= 1 << 27 and options.prefill or {}) do prefill(list[1], m, n, k) end
+  for _, m in ipairs(n * k <= 1 << 27 and options.prefill or {}) do
+    prefill(list[1], m, n, k, options.variants)
+  end
   for _, w in ipairs(list) do w.codes:close() end
 end

@@ -12,10 +12,11 @@
 --   stages   steps of K in shared memory
 --   step     elements of K of a step
 --   pdl      the launch may begin while the one before ends: weights are no result of that one
-local internal = ...
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local formats = require "cuttle.packed_formats"
+local nested = require "cuttle.gemm_nested"
+local operands = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local M = {}
@@ -27,8 +28,10 @@ local atoms <const> = { f16 = "SM80_16x8x16_F32F16F16F32_TN",
 
 function M.n_threads(config) return WARP * config.warps end
 
---- Blocks for all rows of the weight.
-function M.grid(config, m, _, l) return { cdiv(m, config.tile[1]), 1, l } end
+--- Blocks with the same rows of the weight follow each other, so that they share what they read.
+function M.grid(config, m, n, l)
+  return { cdiv(m, config.tile[1]) * cdiv(n, config.tile[2]), 1, l }
+end
 
 --- What the kernel takes.
 function M.args(_, p)
@@ -93,13 +96,14 @@ local function new_warp(variant, plan, args)
     B = fragment(u32, {4, plan.halves, variant.columns}), mma = atom(atoms[variant.dtype.name]) }
   self.strips = {} -- beyond the last row the last strip comes again
   for s = 0, variant.strips - 1 do
-    self.strips[s] = min(blockIdx.x * variant.strips + s, n_strips - 1)
+    self.strips[s] = min(args.m * variant.strips + s, n_strips - 1)
   end
-  self.rows = {}   -- the same of columns
+  self.rows = {}   -- of A, the lane's columns; those beyond the last one are 0
   for j = 0, variant.columns - 1 do
-    self.rows[j] = min(COLUMNS * j + lane // 4, size(args.X, 0) - 1)
+    self.rows[j] = COLUMNS * (args.n * variant.columns + j) + lane // 4
   end
   clear(self.sums)
+  if variant.ragged then clear(self.acts) end
   return setmetatable(self, Warp)
 end
 
@@ -126,33 +130,13 @@ end
 -- The lane's activations from k on.
 function Warp:bring_activations(k, stage)
   for j = 0, self.variant.columns - 1 do
-    for h = 0, self.plan.halves - 1 do
-      local at = (k + h * HALF_STEP) // 8 + self.lane % 4
-      copy(self.args.X(self.rows[j], {_, at}), self.acts(_, h, j, stage))
+    if not self.variant.ragged or self.rows[j] < size(self.args.X, 0) then
+      for h = 0, self.plan.halves - 1 do
+        local at = (k + h * HALF_STEP) // 8 + self.lane % 4
+        copy(self.args.X(self.rows[j], {_, at}), self.acts(_, h, j, stage))
+      end
     end
   end
-end
-
--- The halves of a word as numbers. A recast fragment would be put together again by instructions.
-local function halves_of(pair, dtype)
-  return internal.kernel.ptx("mov.b32 {$lo, $hi}, $word;", { lo = dtype, hi = dtype },
-    { word = pair }, function(word)
-      return bitcast(cast(word, u16), dtype), bitcast(cast(word >> 16, u16), dtype)
-    end)
-end
-
--- Pairs as an operand.
-local function operand_of(dtype, ...)
-  local list, out = {...}, fragment(dtype, 2 * select("#", ...))
-  for i, word in ipairs(list) do out[2 * i - 2], out[2 * i - 1] = halves_of(word, dtype) end
-  return out
-end
-
--- Tile i of a lane's four words of a unit.
-local function weight(self, words, i, zero)
-  local per_tile = formats.words(self.plan.format)
-  return operand_of(self.variant.dtype, self.plan.format.operand(self.variant.dtype,
-    function(n) return words[i * per_tile + n] end, zero))
 end
 
 -- Scales of rows g and g + 8.
@@ -175,9 +159,10 @@ function Warp:multiply_span(v, s, stage)
     if t % plan.format.tiles == 0 or t == v * plan.span // 16 then
       copy(self.codes(_, t // plan.format.tiles, s, stage), words)
     end
-    local A = weight(self, words, t % plan.format.tiles, zero)
+    local A = operands.weight(plan.format, variant.dtype, words, t % plan.format.tiles,
+      zero)
     for j = 0, variant.columns - 1 do
-      local B = operand_of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
+      local B = operands.of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
         self.B[{t % 2 * 2 + 1, t // 2, j}])
       gemm(self.mma, A, B, some(_, j))
     end
@@ -245,42 +230,51 @@ end
 
 -- {====== The kernel ======
 
+-- All warps' sums of a tile to C, an element of all warps at a time.
+local function finish(variant, plan, tiled, args, memory, ending)
+  local extent, at, C = {plan.bN, plan.bM}, {args.m, args.n}, args.C
+  local thr, sS = tiled:get_slice(threadIdx.x), view(recast(memory, f32), plan.sums)
+  local part = variant.glu and nested.elements(variant, C(_, _, 0))
+    or thr:partition_S(tile(raster.matrix(variant, C, 0), extent, at))
+  local first = thr:partition_S(sS(_, _, 0))
+  local sums, some = fragment(f32, shape(first)), fragment(f32, shape(first))
+  copy(first, sums)
+  for w = 1, variant.warps - 1 do
+    copy(thr:partition_S(sS(_, _, w)), some)
+    axpby(1, some, 1, sums)
+  end
+  local all = variant.glu and nested.places(C(_, _, 0)) or identity_tensor(shape(C(_, _, 0)))
+  local places = thr:partition_S(tile(all, extent, at))
+  local operands = ending.operands
+  epilogue.begin(variant, ending.alpha, ending.beta, { l = 0, operands = operands,
+    scales = scaling.take(variant, operands), m = args.m, n = args.n,
+    extent = {size(C, 0), size(C, 1)} }):store(sums, part, places)
+end
+
 function M.make(variant)
   local plan = plan_of(variant)
-  local along = math.min(plan.bN, M.n_threads(variant))
+  local each = variant.glu and 2 or 1 -- rows of the weight of which a thread has adjacent ones
+  local along = math.min(plan.bN // each, M.n_threads(variant))
   local across = math.min(plan.bM, M.n_threads(variant) // along)
-  local by_one = tiled_copy(atom("UniversalCopy<u32>", f32), layout{along, across}, layout{1, 1})
+  local by_one = tiled_copy(atom("UniversalCopy<u32>", f32), layout{along, across}, layout{each, 1})
   reduce.plan(variant, by_one, along * across)
 
   -- codes (4,n), scales (2,n), zeros (n) as packed_weights.lua has them; X (M,K,1), C (N,M,1)
   return kernel(variant.name, function(codes, scales, zeros, X, C, alpha, beta, ...)
-    local extent = {plan.bN, plan.bM}
-    local words = recast(X(_, _, 0), u32)
+    local words, n_columns = recast(X(_, _, 0), u32), cdiv(size(X, 0), plan.bM)
     local args = { codes = formats.static(codes, 4), C = C,
       scales = recast(formats.static(scales, 2), u32), zeros = formats.static(zeros, 1),
       X = view(words, layout({size(X, 0), {4, size(X, 1) // 8}}, {stride(words)[1], {1, 4}})),
-      k = size(X, 1), group = variant.rows_of_group }
+      k = size(X, 1), group = variant.rows_of_group, m = blockIdx.x // n_columns,
+      n = blockIdx.x % n_columns }
     local warp = new_warp(variant, plan, args)
     warp:run()
     sync_threads()
-    local sS = view(recast(warp.memory, f32), plan.sums)
-    warp:put(sS)
+    warp:put(view(recast(warp.memory, f32), plan.sums))
     sync_threads()
     if threadIdx.x < along * across then
-      local thr = by_one:get_slice(threadIdx.x)
-      local part = thr:partition_S(tile(raster.matrix(variant, C, 0), extent, {blockIdx.x, 0}))
-      local sums, some = fragment(f32, shape(part)), fragment(f32, shape(part))
-      copy(thr:partition_S(sS(_, _, 0)), sums)
-      for w = 1, variant.warps - 1 do
-        copy(thr:partition_S(sS(_, _, w)), some)
-        axpby(1, some, 1, sums)
-      end
-      local places = thr:partition_S(tile(identity_tensor(shape(C(_, _, 0))), extent,
-        {blockIdx.x, 0}))
-      local operands = {...}
-      epilogue.begin(variant, alpha, beta, { l = 0, scales = scaling.take(variant, operands),
-        operands = operands, m = blockIdx.x, n = 0, extent = {size(C, 0), size(C, 1)} })
-        :store(sums, part, places)
+      finish(variant, plan, by_one, args, warp.memory,
+        { alpha = alpha, beta = beta, operands = {...} })
     end
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end

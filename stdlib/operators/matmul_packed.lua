@@ -2,7 +2,6 @@
 -- multiplied by gemm_packed.lua. Otherwise the weight becomes a matrix of A's type, in memory that
 -- is freed after the product, and matmul multiplies as ever.
 local tiles = require "cuttle.tiles"
-local formats = require "cuttle.packed_formats"
 local launches = require "cuttle.operator_steps"
 local on_device = require "cuttle.operator_device"
 local problems = require "cuttle.matmul_problem"
@@ -11,7 +10,8 @@ local scales = require "cuttle.matmul_scales"
 local matrices = require "cuttle.packed_matrix"
 local M = {}
 
-local FEW <const> = 64 -- columns of C that gemm_packed.lua computes
+local HOPPER <const> = "cuttle.gemm_packed_hopper"
+local FEW <const> = 64 -- columns of C that gemm_packed.lua computes in time
 local FILLED <const> = 0.9 -- of the multiprocessors have a block
 local ENOUGH <const> = 128 -- blocks, where nobody knows how many multiprocessors there are
 
@@ -53,10 +53,12 @@ local function turned(p)
 end
 
 -- Why gemm_packed.lua does not compute the problem, or nil.
-local function trouble(p)
-  if p.n > FEW then return ("there are more than %d rows"):format(FEW) end
+local function trouble(p, is_wanted)
+  if p.n > FEW and not is_wanted then return ("there are more than %d rows"):format(FEW) end
   if p.l ~= 1 then return "there are batches" end
-  if p.nested then return "a mode has more than one stride" end
+  if p.nested and (p.nested.A or p.nested.B or not p.glu) then
+    return "a mode has more than one stride"
+  end
   local s = stride(p.B)
   if s[2] ~= 1 or s[1] % 8 ~= 0 and p.n > 1 or p.B.address % 16 ~= 0 then
     return "rows of A do not begin at multiples of 16 bytes"
@@ -78,6 +80,7 @@ local function row_of(p)
   for _, row in ipairs(rows) do
     if p.n <= 8 * row.columns then return row end
   end
+  return rows[#rows]
 end
 
 -- The largest tile that gives nearly all multiprocessors one.
@@ -91,26 +94,41 @@ end
 
 local made = {} -- configurations by their fields
 
--- A configuration of gemm_packed; `wanted` has fields that are set.
-local function config_of(p, w, wanted)
+-- What all configurations for a packed weight have.
+local function common(p, w)
+  return { format = w.type, rows_of_group = w.group, dtype_of_scales = w.scales.dtype,
+           has_zeros = w.zeros ~= nil, pdl = on_device.target(p.device).sm >= 90 }
+end
+
+local function of_few(config, p)
   local row = row_of(p)
-  local unit = formats.unit(formats.formats[w.type])
-  local step = row.step
-  local config = { template = "cuttle.gemm_packed", format = w.type, rows_of_group = w.group,
-    dtype_of_scales = w.scales.dtype, has_zeros = w.zeros ~= nil, columns = row.columns,
-    strips = strips_of(row, p), warps = row.warps, stages = row.stages, step = step,
-    min_blocks = row.min_blocks, pdl = on_device.target(p.device).sm >= 90 }
-  for key, value in pairs(wanted or {}) do config[key] = value end
-  config.tile = { 16 * config.strips, 8 * config.columns, math.max(config.step, unit) }
-  config.name = ("packed %dx%dx%d, %s"):format(config.tile[1], config.tile[2], config.tile[3],
-    w.type)
-  local words = {}
-  for key, value in pairs(config) do words[#words + 1] = ("%s %s"):format(key, value) end
-  words[#words + 1] = table.concat(config.tile, " ")
-  table.sort(words)
-  for i = #words, 1, -1 do
-    if words[i]:find "^tile " then table.remove(words, i) end
+  for _, key in ipairs { "columns", "warps", "stages", "step", "min_blocks" } do
+    config[key] = row[key]
   end
+  config.template, config.strips = "cuttle.gemm_packed", strips_of(row, p)
+end
+
+local function of_many(config, p)
+  config.template, config.groups, config.stages, config.depth = HOPPER, 2, 4, 8
+  config.columns, config.step, config.min_blocks = 128, 64, 1
+end
+
+-- A configuration; `wanted` has fields that are set.
+local function config_of(p, w, wanted)
+  local config = common(p, w)
+  local is_many = wanted and wanted.groups
+  if is_many then of_many(config, p) else of_few(config, p) end
+  for key, value in pairs(wanted or {}) do config[key] = value end
+  config.tile = { is_many and 64 * config.groups or 16 * config.strips,
+                  is_many and config.columns or 8 * config.columns, config.step }
+  config.name = ("packed%s %dx%dx%d, %s"):format(is_many and " hopper" or "", config.tile[1],
+    config.tile[2], config.tile[3], w.type)
+  local words = {}
+  for key, value in pairs(config) do
+    local text = type(value) == "table" and table.concat(value, " ") or tostring(value)
+    words[#words + 1] = key .. " " .. text
+  end
+  table.sort(words)
   local text = table.concat(words, ",")
   made[text] = made[text] or config
   return made[text]
@@ -143,17 +161,21 @@ local function plans(A, w, C, options)
   local p = problems.problem(A, stand_in(A, w), out, opts)
   if p.m == 0 or p.n == 0 then return {}, "none", out end
   local q = turned(p)
-  local why = trouble(q)
+  local why = trouble(q, wanted ~= nil)
   if why or opts.bits ~= nil or opts.split ~= nil or opts.config ~= nil then
     local steps, name, matrix = by_matrix(A, w, out, opts)
     return steps, name, out, matrix
   end
   q.packed = w
-  local config = config_of(q, w, wanted)
+  local config, steps, ordered = config_of(q, w, wanted), {}, nil
+  if config.template == HOPPER then
+    ordered = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
+    steps[1], q.ordered = require(HOPPER).order(q.B(_, _, 0), ordered, opts.stream), ordered
+  end
   local step = products.step(q, config, opts.stream)
-  local steps = { step }
-  table.move(step.after or {}, 1, #(step.after or {}), 2, steps)
-  return steps, config.name, out
+  steps[#steps + 1] = step
+  table.move(step.after or {}, 1, #(step.after or {}), #steps + 1, steps)
+  return steps, config.name, out, ordered
 end
 
 --- matmul(A, packed[, C][, options]) -> C

@@ -40,7 +40,7 @@ local function integer(dtype, word, shift, mask)
   return masked(word >> shift, twice(mask), twice(magic[dtype.name]))
 end
 
--- A word's halves, each twice.
+--- A word's halves, each twice.
 local function spread(word) return byte_perm(word, word, 0x1010), byte_perm(word, word, 0x3232) end
 
 -- What is subtracted from codes in the magic number, of two zero points or of nil: `absent`, twice.
@@ -177,6 +177,7 @@ function nf4.operand(dtype, word)
   return made[0], made[1], made[2], made[3]
 end
 
+M.spread = spread
 M.formats = { u4 = u4, u8 = u8_, f4e2m1 = e2m1, nf4 = nf4 }
 
 --- The format of that name; `op` is the operator's name in the message.

@@ -82,6 +82,7 @@ try("u8", 2, 16, 1088, 1088, f16, bf16, false)
 try("f4e2m1", 33, 16, 128, 32, f16, f8ue8m0, false)
 try("f4e2m1", 8, 150, 64, 32, bf16, f32, false)
 try("u4", 5, 70, 512, 128, bf16, bf16, true, {strips = 4, step = 128, warps = 4, stages = 3})
+try("u4", 21, 40, 128, 64, f16, bf16, false, {strips = 2, columns = 1})
 print "products"                                                      -- expect: products
 
 -- Numbers of nf4 are rounded to A's type, so their sums are near.
@@ -90,7 +91,27 @@ local X = randn(bf16, row_major{7, 256})
 local want = reference.matmul(X, rounded:dequantize(bf16))
 print((allclose(matmul(X, rounded, zeros(f32, row_major{7, 48})), want))) -- expect: true
 
--- Many rows, batches, pairs of columns and rows of A anywhere: by way of a matrix of A's type.
+-- Pairs of columns, several outputs and sums of rows, with few rows.
+local pairs_of = make("u4", 72, 128, 64, f16, false)
+local Z = random(f16, -2, 3, {5, 128}):to(here)
+local function gated(W)
+  local sums, peak = zeros(f32, 5), zeros(f32, 1)
+  local how = {glu = true, operands = {factor = 0.5},
+    outputs = {sums = {sums, "row_sum"}, peak = {peak, "max"}}, epilogue = function(gate, up, e)
+      local x = (gate + up) * e.factor
+      e.sums, e.peak = x, abs(x)
+      return x
+    end}
+  local C = matmul(Z, W, zeros(f32, row_major{5, 36}), how)
+  return C, sums, peak, select(2, operator.prepare(Z, W, how))
+end
+local list, wanted = {gated(pairs_of.packed)}, {gated(pairs_of.packed:dequantize(f16))}
+for i = 1, 3 do print(reference.difference(host(list[i]), host(wanted[i])), list[4]) end
+-- expect: nil	packed 16x8x64, u4
+-- expect: nil	packed 16x8x64, u4
+-- expect: nil	packed 16x8x64, u4
+
+-- Many rows, batches and rows of A anywhere: by way of a matrix of A's type.
 local w = make("u4", 32, 128, 64, bf16, false).packed
 local matrix = w:dequantize(bf16)
 local function same(A, C, options)
@@ -102,7 +123,6 @@ end
 same(randn(bf16, row_major{80, 128}))
 same(randn(bf16, layout{4, 128}))
 same(randn(bf16, {3, 128, 2}))
-same(randn(bf16, row_major{3, 128}), nil, {glu = true, epilogue = function(v, u) return v * u end})
 same(randn(bf16, row_major{3, 128}), nil, {bits = "batch_invariant"})
 print(matmul(zeros(bf16, row_major{0, 128}), w).layout)                -- expect: (0,32):(1,0)
 

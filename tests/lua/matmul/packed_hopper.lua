@@ -1,0 +1,38 @@
+-- needs sm_90
+-- Products with packed weights by wgmma: numbers are exact, so each element is the rounded sum.
+local packed = require "cuttle.packed_weights"
+local formats = require "cuttle.packed_formats"
+local operator = require "cuttle.matmul"
+local here = zeros(f32, 1).device
+local function host(t) return here == "cpu" and t or t:to("cpu") end
+local function random(t, low, high, rows, columns)
+  local x, r = zeros(t, row_major{rows, columns}):to("cpu"), rand(i32, rows * columns, low, high):to("cpu")
+  for i = 0, rows * columns - 1 do x[{i // columns, i % columns}] = r[i] end
+  return x
+end
+
+local function try(name, m, n, k, group, T, has_zeros, config)
+  local codes = random(u8, 0, 1 << formats.formats[name].bits, n, k):to(here)
+  local scales = random(T, 1, 3, n, k // group):to(here)
+  local zero = has_zeros and random(u8, 0, 16, n, k // group):to(here) or nil
+  local w = packed.pack_weights(codes, {type = name, scales = scales, zero_points = zero})
+  local X = random(T, -2, 3, m, k):to(here)
+  local how = {bias = ones(f32, n), alpha = 0.5, config = config,
+               epilogue = function(v, i, j) return v + i - j end}
+  local C = zeros(T, row_major{m, n})
+  local _, which = operator.prepare(X, w, C, how)
+  matmul(X, w, C, how)
+  local sums = reference.matmul(reference.cast(host(X), f64), reference.cast(host(w:dequantize(T)), f64))
+  for i = 0, m - 1 do
+    for j = 0, n - 1 do sums[{i, j}] = 0.5 * sums[{i, j}] + 1 + i - j end
+  end
+  print(which, reference.difference(host(C), reference.cast(sums, T)))
+end
+try("u4", 70, 136, 256, 64, bf16, true, {groups = 1, columns = 64})
+try("u4", 40, 128, 384, 128, f16, false, {groups = 2, columns = 32, stages = 2})
+try("u8", 33, 72, 128, 32, bf16, false, {groups = 1, columns = 64})
+try("f4e2m1", 260, 64, 128, 32, f16, false, {groups = 1, columns = 256, depth = 4})
+-- expect: packed hopper 64x64x64, u4	nil
+-- expect: packed hopper 128x32x64, u4	nil
+-- expect: packed hopper 64x64x64, u8	nil
+-- expect: packed hopper 64x256x64, f4e2m1	nil
