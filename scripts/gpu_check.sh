@@ -67,11 +67,12 @@ for step in $steps; do
     kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
     attention) run "$build/cuttle" scripts/attention_gpu.lua ;;
     products) # epilogues with outputs and products with scales: their results, then times beside torch._scaled_mm
-      for t in epilogue scales law mma hopper grouped nested; do
+      for t in epilogue scales law mma hopper grouped nested packed packed_hopper; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
       done
       run "$build/cuttle" scripts/fuzz_products.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
+      run "$build/cuttle" scripts/bench/packed.lua
       ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
       for t in shuffles masks counting_barriers atomics spin_waits cooperative sync_grid collectives printing assertions; do

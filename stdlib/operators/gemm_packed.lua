@@ -16,7 +16,7 @@ local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local formats = require "cuttle.packed_formats"
 local nested = require "cuttle.gemm_nested"
-local operands = require "cuttle.packed_operands"
+local packed = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local M = {}
@@ -159,10 +159,10 @@ function Warp:multiply_span(v, s, stage)
     if t % plan.format.tiles == 0 or t == v * plan.span // 16 then
       copy(self.codes(_, t // plan.format.tiles, s, stage), words)
     end
-    local A = operands.weight(plan.format, variant.dtype, words, t % plan.format.tiles,
+    local A = packed.weight(plan.format, variant.dtype, words, t % plan.format.tiles,
       zero)
     for j = 0, variant.columns - 1 do
-      local B = operands.of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
+      local B = packed.of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
         self.B[{t % 2 * 2 + 1, t // 2, j}])
       gemm(self.mma, A, B, some(_, j))
     end

@@ -1,8 +1,8 @@
 -- gemm_packed_hopper.lua: products of f16 or bf16 and packed weights (packed_weights.lua) of more
 -- rows than gemm_packed.lua takes, on Hopper: wgmma with the weight as operand A in registers. Each
--- lane brings its own codes and scales by cp.async and makes numbers of them, times the scale and
--- rounded, while the products of the step before run. TMA brings activations, whose K a small kernel
--- has put in the order of the codes before (M.order). Blocks stay for many tiles.
+-- lane brings its own codes and scales by cp.async. It makes numbers of them, times the scale and
+-- rounded, while the products of the step before run. TMA brings activations, whose K a small
+-- kernel has put in the order of the codes before (M.order). Blocks stay for many tiles.
 -- Fields of its configurations, beside those that matmul.lua lists and those of the weights that
 -- gemm_packed.lua does:
 --   groups   warp groups that multiply, each 64 rows of the weight: tile {64 groups, columns, 64}

@@ -108,7 +108,7 @@ local function of_few(config, p)
   config.template, config.strips = "cuttle.gemm_packed", strips_of(row, p)
 end
 
-local function of_many(config, p)
+local function of_many(config)
   config.template, config.groups, config.stages, config.depth = HOPPER, 2, 4, 8
   config.columns, config.step, config.min_blocks = 128, 64, 1
 end
@@ -117,7 +117,7 @@ end
 local function config_of(p, w, wanted)
   local config = common(p, w)
   local is_many = wanted and wanted.groups
-  if is_many then of_many(config, p) else of_few(config, p) end
+  if is_many then of_many(config) else of_few(config, p) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
                   is_many and config.columns or 8 * config.columns, config.step }

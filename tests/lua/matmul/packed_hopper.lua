@@ -6,7 +6,8 @@ local operator = require "cuttle.matmul"
 local here = zeros(f32, 1).device
 local function host(t) return here == "cpu" and t or t:to("cpu") end
 local function random(t, low, high, rows, columns)
-  local x, r = zeros(t, row_major{rows, columns}):to("cpu"), rand(i32, rows * columns, low, high):to("cpu")
+  local x = zeros(t, row_major{rows, columns}):to("cpu")
+  local r = rand(i32, rows * columns, low, high):to("cpu")
   for i = 0, rows * columns - 1 do x[{i // columns, i % columns}] = r[i] end
   return x
 end
@@ -22,7 +23,8 @@ local function try(name, m, n, k, group, T, has_zeros, config)
   local C = zeros(T, row_major{m, n})
   local _, which = operator.prepare(X, w, C, how)
   matmul(X, w, C, how)
-  local sums = reference.matmul(reference.cast(host(X), f64), reference.cast(host(w:dequantize(T)), f64))
+  local function wide(t) return reference.cast(host(t), f64) end
+  local sums = reference.matmul(wide(X), wide(w:dequantize(T)))
   for i = 0, m - 1 do
     for j = 0, n - 1 do sums[{i, j}] = 0.5 * sums[{i, j}] + 1 + i - j end
   end

@@ -1,0 +1,38 @@
+-- The kernels of packed weights compile for sm_80 and sm_90a, and no thread of them spills registers.
+local script = os.tmpname()
+local file = assert(io.open(script, "w"))
+file:write [[
+local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local packed = require "cuttle.packed_weights"
+local operator = require "cuttle.matmul"
+local function check(name, m, T, config)
+  local codes, scales = zeros(u8, row_major{64, 256}), zeros(T, row_major{64, 2})
+  local w = packed.pack_weights(codes, {type = name, scales = scales})
+  local X, C = zeros(T, row_major{m, 256}), zeros(T, row_major{m, 64})
+  for _, step in ipairs(select(3, operator.prepare(X, w, C, {config = config}))) do
+    local launch = step.kernel(step.launch)
+    local cubin = launch:cubin(table.unpack(step.args))
+    local symbol = launch:source(table.unpack(step.args)):match "__launch_bounds__%b()%s*([%w_]+)%("
+    local registers, stack = internal.watch.cubin_registers(cubin, symbol)
+    if stack ~= 0 then print(name, m, T, registers, stack) end
+  end
+end
+check("u4", 1, bf16)
+check("nf4", 16, f16)
+check("u8", 8, bf16)
+if arg[1] == "hopper" then
+  check("u4", 256, bf16, {groups = 2, columns = 256, registers = {40, 232}})
+  check("f4e2m1", 100, f16, {groups = 2, columns = 128})
+end
+]]
+file:close()
+for _, how in ipairs{"--sm=80", "--sm=90a"} do
+  local words = how == "--sm=90a" and "hopper" or ""
+  local command = "CUTTLE_DEVICE=cpu '%s' %s %s %s 2>&1; echo $?"
+  local pipe = assert(io.popen(command:format(arg[-1], how, script, words)))
+  io.write(how, " ", pipe:read "a")
+  pipe:close()
+end
+os.remove(script)
+-- expect: --sm=80 0
+-- expect: --sm=90a 0
