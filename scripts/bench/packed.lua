@@ -18,6 +18,7 @@ local on_gpu = ct.device().sm ~= nil
 local THREADS <const>, BOUND <const> = 256, 2e-2
 local COLD <const> = on_gpu and 1 << 28 or 1 << 12 -- bytes of weights, so that none is cached
 local COPIED <const> = on_gpu and 1 << 29 or 1 << 16
+local COPIES <const> = 8
 local WARM <const>, TIMED <const> = 3, 9
 
 local blockIdx, blockDim, gridDim, threadIdx = ct.blockIdx, ct.blockDim, ct.gridDim, ct.threadIdx
@@ -60,30 +61,35 @@ local function median(list)
   return list[#list // 2 + 1]
 end
 
--- Microseconds of one launch of the list, in a graph.
-local function time_of(launches)
-  local g <close> = ct.graph(function()
-    for _, launch in ipairs(launches) do launch() end
-  end)
+-- Microseconds of a call of `run`.
+local function time_of_call(run)
   local times, from, to = {}, on_gpu and ct.event(), on_gpu and ct.event()
   for i = 1, WARM + TIMED do
     local began = tools.now()
     if on_gpu then from:record() end
-    g()
+    run()
     if on_gpu then to:record() end
     ct.synchronize()
     local ms = on_gpu and from:elapsed(to) or tools.now() - began
     if i > WARM then times[#times + 1] = ms end
   end
-  return 1e3 * median(times) / #launches
+  return 1e3 * median(times)
 end
 
--- Bytes that a copy reads and writes in a microsecond.
+-- Microseconds of one launch of the list, in a graph.
+local function time_of(launches)
+  local g <close> = ct.graph(function()
+    for _, launch in ipairs(launches) do launch() end
+  end)
+  return time_of_call(g) / #launches
+end
+
+-- Bytes that a copy reads and writes in a microsecond, one after another in a stream.
 local function copy_rate()
   local a, b = ct.zeros(u32, COPIED // 4), ct.zeros(u32, COPIED // 4)
-  local launches = {}
-  for i = 1, 8 do launches[i] = function() ct.copy(a, b) end end
-  local t = time_of(launches)
+  local t = time_of_call(function()
+    for _ = 1, COPIES do ct.copy(a, b) end
+  end) / COPIES
   a:close()
   b:close()
   return 2 * COPIED / t

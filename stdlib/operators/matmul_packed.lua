@@ -2,6 +2,8 @@
 -- multiplied by gemm_packed.lua. Otherwise the weight becomes a matrix of A's type, in memory that
 -- is freed after the product, and matmul multiplies as ever.
 local tiles = require "cuttle.tiles"
+local few = require "cuttle.gemm_packed"
+local formats = require "cuttle.packed_formats"
 local launches = require "cuttle.operator_steps"
 local on_device = require "cuttle.operator_device"
 local problems = require "cuttle.matmul_problem"
@@ -12,8 +14,7 @@ local M = {}
 
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
 local FEW <const> = 64 -- columns of C that gemm_packed.lua computes in time
-local FILLED <const> = 0.9 -- of the multiprocessors have a block
-local ENOUGH <const> = 128 -- blocks, where nobody knows how many multiprocessors there are
+local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
 
@@ -54,6 +55,8 @@ end
 
 -- Why gemm_packed.lua does not compute the problem, or nil.
 local function trouble(p, is_wanted)
+  local sm = on_device.target(p.device).sm
+  if sm ~= 0 and sm < 80 then return "mma.sync of 16-bit floats needs sm_80" end
   if p.n > FEW and not is_wanted then return ("there are more than %d rows"):format(FEW) end
   if p.l ~= 1 then return "there are batches" end
   if p.nested and (p.nested.A or p.nested.B or not p.glu) then
@@ -67,29 +70,35 @@ end
 
 -- {====== Configurations ======
 
--- By tiles of 8 columns: strips of 16 rows of a block that may be, warps, stages, blocks of a
--- multiprocessor.
+-- By tiles of 8 columns, from those with many rows of the weight on: strips of 16 rows of a block,
+-- warps, stages, bits of a code by elements of a step, blocks of a multiprocessor; each is taken if
+-- blocks with so many strips are `fills` times as many as there are multiprocessors. Measured on an
+-- H200 with u4 of 4096x4096, 8192x8192 and 81920x8192.
 local rows <const> = {
-  { columns = 1, strips = { 4, 2, 1 }, warps = 8, stages = 4, step = 64, min_blocks = 2 },
-  { columns = 2, strips = { 4, 2, 1 }, warps = 8, stages = 4, step = 64, min_blocks = 1 },
-  { columns = 4, strips = { 2, 1 }, warps = 8, stages = 3, step = 64, min_blocks = 1 },
-  { columns = 8, strips = { 2, 1 }, warps = 8, stages = 2, step = 64, min_blocks = 1 },
+  { columns = 1, fills = 4, strips = 4, warps = 8, stages = 2, step_bits = 512, min_blocks = 2 },
+  { columns = 1, fills = 0.9, strips = 2, warps = 8, stages = 3, step_bits = 512, min_blocks = 2 },
+  { columns = 1, fills = 0, strips = 1, warps = 8, stages = 4, step_bits = 512, min_blocks = 2 },
+  { columns = 2, fills = 0.9, strips = 4, warps = 8, stages = 3, step_bits = 256, min_blocks = 2 },
+  { columns = 2, fills = 0, strips = 2, warps = 8, stages = 3, step_bits = 512, min_blocks = 1 },
+  { columns = 4, fills = 0.9, strips = 4, warps = 8, stages = 3, step_bits = 256, min_blocks = 1 },
+  { columns = 4, fills = 0, strips = 2, warps = 8, stages = 3, step_bits = 256, min_blocks = 1 },
+  { columns = 8, fills = 0, strips = 2, warps = 8, stages = 2, step_bits = 256, min_blocks = 1 },
 }
+local LEAST_STEP <const>, MOST_SHARED <const> = 64, 227 << 10 -- bytes of a block
 
 local function row_of(p)
+  local n_sms = p.device ~= "cpu" and device().n_sms or ENOUGH
   for _, row in ipairs(rows) do
-    if p.n <= 8 * row.columns then return row end
+    local n_blocks = cdiv(p.m, 16 * row.strips)
+    if p.n <= 8 * row.columns and n_blocks >= row.fills * n_sms then return row end
   end
   return rows[#rows]
 end
 
--- The largest tile that gives nearly all multiprocessors one.
-local function strips_of(row, p)
-  local n = p.device ~= "cpu" and device().n_sms or ENOUGH
-  for _, strips in ipairs(row.strips) do
-    if cdiv(p.m, 16 * strips) >= FILLED * n then return strips end
-  end
-  return row.strips[#row.strips]
+-- Elements of K of a step, which divides K.
+local function step_of(row, w)
+  local step = math.max(row.step_bits // formats.formats[w.type].bits, LEAST_STEP)
+  return w.shape[2] % step == 0 and step or LEAST_STEP
 end
 
 local made = {} -- configurations by their fields
@@ -100,12 +109,12 @@ local function common(p, w)
            has_zeros = w.zeros ~= nil, pdl = on_device.target(p.device).sm >= 90 }
 end
 
-local function of_few(config, p)
+local function of_few(config, p, w)
   local row = row_of(p)
-  for _, key in ipairs { "columns", "warps", "stages", "step", "min_blocks" } do
+  for _, key in ipairs { "columns", "strips", "warps", "stages", "min_blocks" } do
     config[key] = row[key]
   end
-  config.template, config.strips = "cuttle.gemm_packed", strips_of(row, p)
+  config.template, config.step = "cuttle.gemm_packed", step_of(row, w)
 end
 
 local function of_many(config)
@@ -113,12 +122,25 @@ local function of_many(config)
   config.columns, config.step, config.min_blocks = 128, 64, 1
 end
 
+-- Fewer stages, then warps, until a block's shared memory has room for the rings.
+local function fit_shared(config, p)
+  local room = math.min(on_device.target(p.device).shared, MOST_SHARED)
+  while few.shared_bytes(config) > room and config.warps > 1 do
+    if config.stages > 2 then
+      config.stages = config.stages - 1
+    else
+      config.warps = config.warps // 2
+    end
+  end
+end
+
 -- A configuration; `wanted` has fields that are set.
 local function config_of(p, w, wanted)
   local config = common(p, w)
   local is_many = wanted and wanted.groups
-  if is_many then of_many(config) else of_few(config, p) end
+  if is_many then of_many(config) else of_few(config, p, w) end
   for key, value in pairs(wanted or {}) do config[key] = value end
+  if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
                   is_many and config.columns or 8 * config.columns, config.step }
   config.name = ("packed%s %dx%dx%d, %s"):format(is_many and " hopper" or "", config.tile[1],

@@ -107,9 +107,9 @@ local function gated(W)
 end
 local list, wanted = {gated(pairs_of.packed)}, {gated(pairs_of.packed:dequantize(f16))}
 for i = 1, 3 do print(reference.difference(host(list[i]), host(wanted[i])), list[4]) end
--- expect: nil	packed 16x8x64, u4
--- expect: nil	packed 16x8x64, u4
--- expect: nil	packed 16x8x64, u4
+-- expect: nil	packed 16x8x128, u4
+-- expect: nil	packed 16x8x128, u4
+-- expect: nil	packed 16x8x128, u4
 
 -- Many rows, batches and rows of A anywhere: by way of a matrix of A's type.
 local w = make("u4", 32, 128, 64, bf16, false).packed
