@@ -13,6 +13,7 @@ files["tests/lua/profile/merged.lua"] = { globals = { "arg" } }
 files["scripts/mutate_sync_subjects.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/rows.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/selections.lua"] = { std = "lua54+cuttle" }
+files["scripts/fuzz_rows.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_selections.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_products.lua"] = { std = "lua54+cuttle" }
 files["scripts/litmus_gpu.lua"] = { std = "lua54+cuttle" }
