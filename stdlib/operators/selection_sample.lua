@@ -90,14 +90,16 @@ end
 
 -- {====== The draw ======
 
-local draw = row_kernel("sample", function(row, x, cut, temperature, log_min_p, seed)
-  local v = cast(x, f32)
-  local score = v / temperature
-  local is_near = score >= row:max(where(v == v, score, -math.huge)) + log_min_p
-  local may_be = numbers.number(v, true) <= cut and is_near
-  return row:once(choices.largest(row, where(may_be, score + choices.gumbel(row, seed), -math.huge))
-    .at)
-end)
+local draw_all = row_kernel("sample", function(row, x, temperature, log2_min_p, seed)
+  local u = row:keep_once(choices.uniform(row, seed))
+  return row:once(choices.draw(row, x, u, temperature, log2_min_p))
+end, { types = { i32 } })
+
+local draw = row_kernel("sample_up_to_cut", function(row, x, cut, temperature, log2_min_p, seed)
+  local u = row:keep_once(choices.uniform(row, seed))
+  local may_be = numbers.number(cast(x, f32), true) <= cut
+  return row:once(choices.draw(row, x, u, temperature, log2_min_p, may_be))
+end, { types = { i32 } })
 
 -- {====== Calls ======
 
@@ -105,9 +107,10 @@ local made = {}
 
 local function kernel_of(x, k, p)
   local threads = x.columns >= 16384 and 1024 or 256
-  local key = ("%d %s %s"):format(threads, k ~= nil, p ~= nil)
+  local width = top.width(x.tensor.dtype, x.columns)
+  local key = ("%d %s %s %d"):format(threads, k ~= nil, p ~= nil, width)
   made[key] = made[key] or make { threads = threads, has_k = k ~= nil, has_p = p ~= nil,
-    dtype = f32, largest = true, nan_last = true, capacity = 0 }
+    dtype = f32, largest = true, nan_last = true, capacity = 0, width = width }
   return made[key], threads
 end
 
@@ -144,18 +147,19 @@ M.sample = call.define(op, 1, { "min_p", "seed", "temperature", "top_k", "top_p"
     local found, tensors = call.results(op, options, x,
       { { dtype = i32, shape = extent, only = true } }, { x })
     if x.n == 0 then return {}, tensors end
-    local cuts, steps = call.work(x, u32, x.n_rows), {}
+    local steps, logits = {}, view(x.flat, row_major { x.n_rows, x.columns })
+    local log2_min_p = o.min_p and math.log(o.min_p, 2) or -math.huge
+    local to, draws = { out = view(found[1].flat, row_major { x.n_rows, 1 }) }, nil
     if o.k or o.p then
+      local cuts = call.work(x, u32, x.n_rows)
       local k, threads = kernel_of(x, o.k, o.p)
       steps[1] = { kernel = k, launch = { grid = x.n_rows, block = threads },
         args = { n = 6, x.flat, cuts, x.columns, o.k, o.p and f32(o.p), f32(o.temperature) } }
+      draws = draw:steps(logits, view(cuts, row_major { x.n_rows, 1 }), o.temperature, log2_min_p,
+        o.seed, to)
     else
-      steps[1] = call.clear(cuts, -1)
+      draws = draw_all:steps(logits, o.temperature, log2_min_p, o.seed, to)
     end
-    local draws = draw:steps(view(x.flat, row_major { x.n_rows, x.columns }),
-      view(cuts, row_major { x.n_rows, 1 }), o.temperature,
-      o.min_p and math.log(o.min_p) or -math.huge, o.seed,
-      { out = view(found[1].flat, row_major { x.n_rows, 1 }) })
     table.move(draws, 1, #draws, #steps + 1, steps)
     return steps, tensors
   end)

@@ -10,6 +10,7 @@ local op <const> = "top_k"
 local BITS <const> = 11 -- of a digit
 local DIGITS <const> = 1 << BITS
 local MOST <const> = 2048 -- elements of a result's row
+local COUNTED <const> = 256 -- elements of a list that are put in order by counting
 
 -- {====== Which elements ======
 
@@ -32,19 +33,24 @@ local function find_digit(c, counts, need)
   return found[0], found[1], found[2]
 end
 
--- The number of an element of the row, in the type c.dtype; with c.nan_last NaN comes last.
-local function number_at(c, row, i)
-  local v = row.x[row.first + i]
-  if row.x.dtype ~= c.dtype then v = cast(v, c.dtype) end
+-- The number of an element, in the type c.dtype; with c.nan_last NaN comes last.
+local function number_of(c, v, dtype)
+  if dtype ~= c.dtype then v = cast(v, c.dtype) end
   local number = numbers.number(v, c.largest)
   if c.nan_last then number = where(v == v, number, ~call.like(0, number)) end
   return number
 end
 
--- f(i, number) of each element of the row that a thread has.
+local function number_at(c, row, i) return number_of(c, row.x[row.first + i], row.x.dtype) end
+
+-- f(i, number) of each element of the row that a thread has: vectors of c.width, which divides the
+-- columns.
 local function each_element(c, row, f)
-  for i in range(threadIdx.x, row.columns, c.threads, { unroll = 4 }) do
-    f(i, number_at(c, row, i))
+  local first = row.first // c.width
+  for v in range(threadIdx.x, row.columns // c.width, c.threads, { unroll = 4 }) do
+    local now = fragment(row.x.dtype, c.width)
+    copy(tile(row.x, { c.width }, { first + v }), now)
+    for e = 0, c.width - 1 do f(v * c.width + e, number_of(c, now[e], now.dtype)) end
   end
 end
 
@@ -75,24 +81,59 @@ function M.narrow(c, row, k)
   return low, prefix, n_less, n_equal
 end
 
+local function put(list, number, column)
+  local at = atomic_add(list.count, 0, 1)
+  if at < size(list.numbers) then list.numbers[at], list.columns[at] = number, column end
+end
+
 -- Puts all elements up to the prefix into the list, in any order.
 local function take_all(c, row, list, low, prefix)
   each_element(c, row, function(i, number)
-    if number >> low <= prefix then
-      local at = atomic_add(list.count, 0, 1)
-      list.numbers[at], list.columns[at] = number, i
-    end
+    if number >> low <= prefix then put(list, number, i) end
   end)
+end
+
+-- The k-th smallest of c.groups numbers, of which groups of neighbouring threads have one each.
+local function limit_of(c, mine, k)
+  local lanes, t = c.threads // c.groups, threadIdx.x
+  local of_groups, limit = shared(mine.dtype, c.groups), shared(mine.dtype, 1)
+  local least = warp_reduce(mine[0], "min", lanes)
+  if t % lanes == 0 then of_groups[t // lanes] = least end
+  sync_threads()
+  if t < c.groups then
+    local own, n_before = of_groups[t], i32(0)
+    for i in range(0, c.groups, { unroll = 16 }) do
+      local other = of_groups[i]
+      n_before = n_before + where(other < own or other == own and i < t, 1, 0)
+    end
+    if n_before == k - 1 then limit[0] = own end
+  end
+  sync_threads()
+  return limit[0]
+end
+
+-- Puts the first k elements and some others into the list, and returns how many there are, perhaps
+-- more than it holds. At least k elements come no later than the k-th first of the groups' first
+-- ones; and where a thread's first one comes later, all of its elements do.
+local function take_by_groups(c, row, list, k)
+  local first = fragment(numbers.word(c.dtype), 1)
+  first[0] = ~cast(0, first.dtype)
+  each_element(c, row, function(_, number) first[0] = min(first[0], number) end)
+  local limit = limit_of(c, first, k)
+  if first[0] <= limit then
+    each_element(c, row, function(i, number)
+      if number <= limit then put(list, number, i) end
+    end)
+  end
+  sync_threads()
+  return list.count[0]
 end
 
 -- Puts the elements below the number into the list, and of those that are equal to it the first
 -- ones, so that there are k.
 local function take_first(c, row, list, number_k, n_less, k)
   each_element(c, row, function(i, number)
-    if number < number_k then
-      local at = atomic_add(list.count, 0, 1)
-      list.numbers[at], list.columns[at] = number, i
-    end
+    if number < number_k then put(list, number, i) end
   end)
   local n = n_less
   for start in range(0, row.columns, c.threads) do
@@ -134,7 +175,48 @@ local function sort_list(c, list, n)
   end
 end
 
--- c: dtype, largest, threads, capacity (a power of two, of the list).
+-- f(rank, column) of the first k elements in order, each in one thread: by counting what comes
+-- before, or by sorting the list.
+local function each_ranked(c, list, n, k, f)
+  local t = threadIdx.x
+  if n <= min(c.threads, COUNTED) then
+    if t < n then
+      local number, column, rank = list.numbers[t], list.columns[t], i32(0)
+      for i in range(n) do
+        local other = list.numbers[i]
+        local is_before = other < number or other == number and list.columns[i] < column
+        rank = rank + where(is_before, 1, 0)
+      end
+      if rank < k then f(rank, column) end
+    end
+  else
+    local n_places = i32(1)
+    while n_places < n do n_places = n_places * 2 end
+    for i in range(n + t, n_places, c.threads) do
+      list.numbers[i], list.columns[i] = ~cast(0, list.numbers.dtype), 0x7fffffff
+    end
+    sync_threads()
+    sort_list(c, list, n_places)
+    for i in range(t, k, c.threads) do f(i, list.columns[i]) end
+  end
+end
+
+-- The first k elements and perhaps more are put into the list; returns how many.
+local function take(c, row, list, k)
+  local low, prefix, n_less, n_equal = M.narrow(c, row, k)
+  local n = n_less + n_equal
+  if n <= c.capacity then
+    take_all(c, row, list, low, prefix)
+  else
+    take_first(c, row, list, prefix, n_less, k)
+    n = k
+  end
+  sync_threads()
+  return n
+end
+
+-- c: dtype, largest, threads, capacity (a power of two, of the list), width (elements of a vector),
+-- groups (of threads, nil: digits are counted at once).
 local function make(c)
   local word = numbers.word(c.dtype)
   return kernel("top_k", function(x, payload, out, columns, k)
@@ -142,28 +224,23 @@ local function make(c)
     local list = { numbers = shared(word, c.capacity), columns = shared(i32, c.capacity),
       count = shared(i32, 1) }
     if threadIdx.x == 0 then list.count[0] = 0 end
-    local low, prefix, n_less, n_equal = M.narrow(c, row, k)
-    local n_taken, n = min(n_less + n_equal, c.capacity), i32(1)
-    if n_less + n_equal > c.capacity then n_taken = k end
-    while n < n_taken do n = n * 2 end
-    for i in range(n_taken + threadIdx.x, n, c.threads) do
-      list.numbers[i], list.columns[i] = ~cast(0, word), 0x7fffffff
-    end
     sync_threads()
-    if n_less + n_equal <= c.capacity then
-      take_all(c, row, list, low, prefix)
-    else
-      take_first(c, row, list, prefix, n_less, k)
+    local n = i32(c.capacity + 1)
+    if c.groups then n = take_by_groups(c, row, list, k) end
+    if n > c.capacity then
+      if c.groups then
+        sync_threads() -- all have read the count
+        if threadIdx.x == 0 then list.count[0] = 0 end
+        sync_threads()
+      end
+      n = take(c, row, list, k)
     end
-    sync_threads()
-    sort_list(c, list, n)
     local first = call.like(blockIdx.x, size(x)) * k
-    for i in range(threadIdx.x, k, c.threads) do
-      local column = list.columns[i]
-      if out.values then out.values[first + i] = x[row.first + column] end
-      if out.moved then out.moved[first + i] = payload[row.first + column] end
-      if out.columns then out.columns[first + i] = column end
-    end
+    each_ranked(c, list, n, k, function(rank, column)
+      if out.values then out.values[first + rank] = x[row.first + column] end
+      if out.moved then out.moved[first + rank] = payload[row.first + column] end
+      if out.columns then out.columns[first + rank] = column end
+    end)
   end)
 end
 
@@ -172,17 +249,35 @@ end
 local made = {}
 
 local function kernel_of(c)
-  local key = ("%s %s %d %d"):format(c.dtype.name, c.largest, c.threads, c.capacity)
+  local key = ("%s %s %d %d %d %s"):format(c.dtype.name, c.largest, c.threads, c.capacity, c.width,
+    c.groups)
   made[key] = made[key] or make(c)
   return made[key]
 end
 
 local LONG <const>, MIDDLE <const> = 16384, 512 -- columns from which blocks are larger
 local LEAST <const> = 256 -- places of a list
+local VECTOR_BYTES <const>, LEAST_GROUPS <const>, MOST_GROUPS <const> = 16, 64, 256
+
+--- Elements of a vector that divides rows of so many columns.
+function M.width(dtype, columns)
+  local width = max(1, VECTOR_BYTES // dtype.bytes)
+  return columns % width == 0 and width or 1
+end
+
+-- The groups of threads whose first elements limit which ones are among the first k: about twice k.
+local function groups_for(c, columns, k)
+  local groups = LEAST_GROUPS
+  while groups < 2 * k do groups = 2 * groups end
+  if groups <= min(MOST_GROUPS, c.threads) and columns >= 4 * c.threads then return groups end
+end
 
 local function choices(x, k, largest)
   local c = { dtype = x.tensor.dtype, largest = largest, capacity = LEAST }
-  c.threads = x.columns >= LONG and 1024 or x.columns >= MIDDLE and 256 or 64
+  local most = k <= MOST_GROUPS // 2 and 512 or 1024
+  c.threads = x.columns >= LONG and most or x.columns >= MIDDLE and 256 or 64
+  c.width = M.width(c.dtype, x.columns)
+  c.groups = groups_for(c, x.columns, k)
   while c.capacity < k do c.capacity = c.capacity * 2 end
   if c.dtype.bytes < 8 and c.capacity >= LEAST * 2 then c.capacity = c.capacity * 2 end
   return c
