@@ -2,6 +2,7 @@
 -- ("onesweep", Adinets and Merrill 2022). One kernel counts the digits of all passes, one adds up
 -- the counts, and then each pass reads and writes each key once: a block ranks the keys of a tile
 -- by their digit, and looks back, for each digit, at how many the tiles before have.
+local internal = ...
 local call = require "cuttle.selection_call"
 local look_back = require "cuttle.selection_look_back"
 local numbers = require "cuttle.selection_keys"
@@ -10,6 +11,7 @@ local M = {}
 local BITS <const>, DIGITS <const> = 8, 256
 local LANES <const>, COUNT_THREADS <const>, COUNT_BLOCKS <const> = 32, 256, 1056
 local OWN <const>, ALL <const> = 1, 2 -- states of a word; 0: nothing yet
+local MOST_THREADS <const> = 1024 -- of a multiprocessor, with the registers that a pass needs
 
 -- {====== Counts ======
 
@@ -61,48 +63,71 @@ local function each_loaded(c, f)
   for item = 0, c.items - 1 do f(item, (warp * c.items + item) * LANES + lane) end
 end
 
--- Of each key its rank among those of its warp with the same digit, and in `seen` (digit, warp) how
--- many of them there are.
-local function rank_in_warps(c, keys, n, first, seen, shift)
-  local digits, ranks = fragment(i32, c.items), fragment(i32, c.items)
-  local r, warp = fragment(keys.dtype, c.items), threadIdx.x // LANES
+-- The digit of a key that the thread has, the last one for places behind the end.
+local function digit_in(c, key, is_in, shift)
+  local word, bits = numbers.word(internal.kernel.dtype_of(key))
+  local last = cast(bits == 64 and -1 or (1 << bits) - 1, word)
+  return digit_of(where(is_in, numbers.number(key, c.descending), last), shift)
+end
+
+-- The keys that the thread loads, and for each the lanes of the warp whose keys have its digit.
+local function load_keys(c, keys, n, first, shift)
+  local r, peers = fragment(keys.dtype, c.items), fragment(u32, c.items)
+  each_loaded(c, function(item, i) r[item] = keys[first + min(i, n - 1)] end)
+  each_loaded(c, function(item, i) peers[item] = peers_of(digit_in(c, r[item], i < n, shift)) end)
+  return r, peers
+end
+
+local DIGIT_AT <const> = 16 -- a place's digit begins at this bit of it
+
+-- Of each key its rank among those of its warp with the same digit, and that digit; in `seen`
+-- (digit, warp) how many of them there are.
+local function rank_in_warps(c, r, peers, n, seen, shift)
+  local ranks, warp = fragment(i32, c.items), threadIdx.x // LANES
   local below = (u32(1) << cast(threadIdx.x % LANES, u32)) - 1
-  local word, bits = numbers.word(keys.dtype)
-  local last = cast(bits == 64 and -1 or (1 << bits) - 1, word) -- of places beyond the end
-  clear(r)
   each_loaded(c, function(item, i)
-    local number = last
-    if i < n then
-      r[item] = keys[first + i]
-      number = numbers.number(r[item], c.descending)
-    end
-    local digit = digit_of(number, shift)
-    local peers = peers_of(digit)
-    local before, earlier = popc(peers & below), seen[{ digit, warp }]
+    local digit = digit_in(c, r[item], i < n, shift)
+    local before, earlier = popc(peers[item] & below), seen[{ digit, warp }]
     sync_warp()
-    if before == 0 then seen[{ digit, warp }] = earlier + popc(peers) end
+    if before == 0 then seen[{ digit, warp }] = earlier + popc(peers[item]) end
     sync_warp()
-    digits[item], ranks[item] = digit, earlier + before
+    ranks[item] = earlier + before | digit << DIGIT_AT
   end)
-  return r, digits, ranks
+  return ranks
+end
+
+local AT_ONCE <const> = 8 -- words of tiles that a look back loads together
+
+local relaxed <const> = { order = "relaxed" }
+
+-- Says to later tiles how many keys with this digit the tile has, or all tiles up to it.
+local function publish(c, words, at, digit, state, n)
+  local shift = c.word.bytes * 8 - 2
+  local word = cast(state, c.word) << shift | cast(n, c.word)
+  atomic_store(words, at * DIGITS + digit, word, relaxed)
 end
 
 -- How many keys with this digit the tiles before have, each thread for its own digit.
 local function look_back_for(c, words, at, digit, count)
-  local relaxed, shift = { order = "relaxed" }, c.word.bytes * 8 - 2
-  local function publish(state, n)
-    local word = cast(state, c.word) << shift | cast(n, c.word)
-    atomic_store(words, at * DIGITS + digit, word, relaxed)
-  end
+  local shift = c.word.bytes * 8 - 2
+  local mask = (cast(1, c.word) << shift) - 1
   local before, i = cast(0, c.word), at - 1
-  if at > 0 then publish(OWN, count) end
   while i >= 0 do
-    local word = atomic_load(words, i * DIGITS + digit, relaxed)
-    while word == 0 do word = atomic_load(words, i * DIGITS + digit, relaxed) end
-    before = before + (word & (cast(1, c.word) << shift) - 1)
-    i = where(word >> shift == ALL, -1, i - 1)
+    local found = {}
+    for s = 0, AT_ONCE - 1 do
+      found[s] = atomic_load(words, max(i - s, 0) * DIGITS + digit, relaxed)
+    end
+    local is_next, is_done, n = i >= 0, i < 0, i32(0)
+    for s = 0, AT_ONCE - 1 do -- up to the first one that has all, or nothing yet
+      local is_there = is_next and found[s] ~= 0
+      before = before + where(is_there, found[s] & mask, cast(0, c.word))
+      n = n + where(is_there, 1, 0)
+      is_next = is_there and found[s] >> shift ~= ALL
+      is_done = is_done or is_there and found[s] >> shift == ALL
+    end
+    i = where(is_done, -1, i - n)
   end
-  publish(ALL, before + cast(count, c.word))
+  publish(c, words, at, digit, ALL, before + cast(count, c.word))
   return before
 end
 
@@ -117,6 +142,7 @@ local function place_digits(c, seen, words, starts, at)
       seen[{ t, w }] = count
       count = count + own
     end
+    if at > 0 then publish(c, words, at, t, OWN, count) end
   end
   local start = block_scan(count, "add", { exclusive = true })
   if t < DIGITS then
@@ -168,11 +194,13 @@ local function make_pass(c)
     local at = look_back.next_tile(words, size(words) - 1)
     local first = cast(at, c.place) * n_tile
     local n = cast(min(size(keys) - first, cast(n_tile, c.place)), i32)
-    local r, digits, ranks = rank_in_warps(c, keys, n, first, seen, shift)
+    local r, peers = load_keys(c, keys, n, first, shift)
+    local ranks = rank_in_warps(c, r, peers, n, seen, shift)
     sync_threads()
     local offsets = place_digits(c, seen, words, starts, at)
     for item = 0, c.items - 1 do
-      ranks[item] = ranks[item] + seen[{ digits[item], t // LANES }]
+      local rank, digit = ranks[item] & (1 << DIGIT_AT) - 1, ranks[item] >> DIGIT_AT
+      ranks[item] = rank + seen[{ digit, t // LANES }]
     end
     sync_threads()
     local places = fragment(c.place, c.items)
@@ -185,7 +213,7 @@ local function make_pass(c)
       sync_threads()
       exchange(c, pool, moved, ranks, n, function(item, _, v) new_values[places[item]] = v end)
     end
-  end)
+  end, { min_blocks = max(1, MOST_THREADS // c.threads) })
 end
 
 -- {====== Steps ======
