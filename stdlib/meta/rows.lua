@@ -96,6 +96,19 @@ function rows.smooth_cross_entropy(x, target, smoothing, ignored) end
 ---@return Tensor # lse
 function rows.linear_cross_entropy(x, weight, target, options) end
 
+--- The loss of linear_cross_entropy and its gradients, with the logits made once.
+--- The logits of some rows are in memory at a time.
+---@param dloss number|Tensor the gradient of each row's loss, a number or (rows, 1)
+---@param x Tensor
+---@param weight Tensor
+---@param target Tensor the column of each row, (..., 1)
+---@param options? table `smoothing`, `z`, `ignored`, `rows`, `out`; docs/rows.md has them
+---@return Tensor # the loss of each row
+---@return Tensor # lse
+---@return Tensor # dx
+---@return Tensor # dweight
+function rows.linear_cross_entropy_gradients(dloss, x, weight, target, options) end
+
 --- What cross_entropy_merge needs of a part of the columns of a vocabulary.
 ---@param x Tensor
 ---@param weight Tensor

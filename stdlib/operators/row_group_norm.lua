@@ -30,12 +30,11 @@ end
 -- By pixels of a channel, so that no element divides by a number of the run time.
 local forward_for = once_for_each(function(pixels)
   return row_kernel("group_norm", function(row, x, weight, bias, groups, channels, epsilon)
-    local mean = row:mean(x)
-    local d = x - mean
-    local scale = rsqrt(row:mean(d * d) + epsilon)
+    local mean, variance = row:mean_and_variance(x)
+    local scale = rsqrt(variance + epsilon)
     local w = of_channel(row, weight, groups, channels, pixels)
     local b = of_channel(row, bias, groups, channels, pixels)
-    return d * scale * w + b, row:once(mean), row:once(scale)
+    return (x - mean) * scale * w + b, row:once(mean), row:once(scale)
   end, { tables = { "weight", "bias" } })
 end)
 

@@ -124,11 +124,16 @@ local function kinds_of(self, inputs, given, columns)
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)
+    local picks = {}
+    local note_pick = static_fn(function(name) picks[name] = true end)
     local p = { name = self.name, f = self.f, columns = columns, rows = 1, parts = 1, lanes = 32,
       inputs = inputs, width = 1, deep = 1, vectors = columns, holds = true,
-      n_reductions = 0, note_at = note_at }
+      n_reductions = 0, note_at = note_at, note_pick = note_pick }
     template.probe(p, note) { grid = 1, block = 32 }:source(given)
     check_found(self, found)
+    found.picks = picks
+    -- A reduction comes between what a row picks and what it stores.
+    for name in pairs(found.n_reductions == 0 and picks or {}) do reads_at[name] = true end
     self.kinds[key] = found
   end
   return self.kinds[key]
@@ -138,7 +143,7 @@ end
 
 local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0,
-    p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares),
+    p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares), tostring(p.orders),
     tostring(p.group ~= nil) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do
@@ -243,6 +248,14 @@ local function needs_spared(p, results, n_rows)
   return false
 end
 
+-- Does a result take the place of an input of which a row picks an element?
+local function is_pick_replaced(results)
+  for _, t in ipairs(results) do
+    if t.is_in_place then return true end
+  end
+  return false
+end
+
 -- What a call is given: {inputs, options, extents, kinds}, and `args` and `names` for the kernel.
 local function read_call(self, ...)
   if tiles.type_name(self) ~= "row_kernel" then
@@ -274,6 +287,7 @@ local function plan_of(self, call, results)
   if reader.product(extents, 1) == 0 then return nil end
   local p = planner.plan(problem_of(self, inputs, results, extents, kinds))
   p.spares = needs_spared(p, results, reader.product(extents, 2))
+  p.orders = next(kinds.picks) ~= nil and is_pick_replaced(results)
   p.is_narrow = true
   for _, t in ipairs(inputs) do
     if t.kind == "elements" then p.is_narrow = p.is_narrow and t.tensor.dtype.bytes <= 2 end

@@ -18,10 +18,10 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 --- the sum of x.
 M.cross_entropy_part = row_kernel("cross_entropy_part", function(row, x, target, first)
   row:expect_once "target"
-  local top, sum = row:max_and_sum_exp(x)
   local at = target - first
   local is_here = at >= 0 and at < row:length()
-  local picked = where(is_here, row:at("x", where(is_here, at, 0)), 0.0)
+  local picked = where(is_here, row:pick("x", where(is_here, at, 0)), 0.0)
+  local top, sum = row:max_and_sum_exp(x)
   return row:once(top + log(sum)), row:once(picked), row:once(row:sum(x))
 end)
 
@@ -48,12 +48,40 @@ M.cross_entropy_part_backward = row_kernel("cross_entropy_part_backward",
     return where(target == ignored, 0.0, d * dloss)
   end)
 
+-- The loss, the lse and the gradient of a row, for a goal that goal_of(row, x, picked) makes.
+local function both_of(goal_of)
+  return function(row, dloss, x, target, smoothing, z, ignored)
+    for _, name in ipairs { "dloss", "target" } do row:expect_once(name) end
+    local picked = row:pick("x", where(target == ignored, 0, target))
+    local top, sum = row:max_and_sum_exp(x)
+    local lse = top + log(sum)
+    local loss = lse - goal_of(row, x, picked, smoothing) + z * lse * lse
+    local share = where(row:column() == target, 1.0 - smoothing, 0.0) + smoothing / row:length()
+    local d = row:exp(x - lse) * (1.0 + 2.0 * z * lse) - share
+    return where(target == ignored, 0.0, d * dloss), row:once(where(target == ignored, 0.0, loss)),
+      row:once(lse)
+  end
+end
+
+-- cross_entropy_both(dloss, x, target, smoothing, z, ignored) -> dx, the loss and the lse: the row
+-- is read once. Only a smoothed loss needs the mean of x.
+local sharp_both = row_kernel("cross_entropy_both",
+  both_of(function(_, _, picked) return picked end))
+local smooth_both = row_kernel("smooth_cross_entropy_both",
+  both_of(function(row, x, picked, smoothing)
+    return (1.0 - smoothing) * picked + smoothing * row:mean(x)
+  end))
+
 -- {====== Without the logits in memory ======
 
 local LOGITS <const> = 1 << 26 -- elements in memory at once, if rows are few enough
 local LEAST_CHUNK <const> = 1024 -- columns, below which products are slow
 
-local known_options <const> = { "chunk", "columns", "first", "ignored", "out", "smoothing", "z" }
+local AT_ONCE <const> = 1 << 28 -- logits in memory with which gradients are made at once
+local ROWS_MULTIPLE <const> = 128
+
+local known_options <const> = { "chunk", "columns", "first", "ignored", "out", "rows", "smoothing",
+  "z" }
 
 local function check_matrix(t, name)
   arguments.check_tensor(op, t, name, "of 2 modes", "it launches kernels itself")
@@ -190,6 +218,42 @@ function M.linear_cross_entropy_backward(dloss, x, weight, target, lse, options)
   end)
   if sum ~= dx then narrowed(sum, { out = dx }) end
   return dx, dweight
+end
+
+-- How many rows of logits are in memory at once.
+local function rows_at_once(p, options)
+  local n = options and options.rows
+  if n ~= nil and (math.type(n) ~= "integer" or n < 1) then
+    fail("rows is %s; expected how many rows are in memory at once", tostring(n))
+  end
+  n = n or math.max(1, AT_ONCE // (p.columns * ROWS_MULTIPLE)) * ROWS_MULTIPLE
+  return math.max(1, math.min(n, p.n))
+end
+
+--- linear_cross_entropy_gradients(dloss, x, weight, target, options) -> the loss and the lse of
+--- each row, dx and dweight: the forward and the backward pass in one, which makes the logits once.
+--- Options: smoothing, z, ignored, out, and rows, how many rows of logits, of x's type, are in
+--- memory at once.
+function M.linear_cross_entropy_gradients(dloss, x, weight, target, options)
+  local p = read(x, weight, target, options, 4)
+  local loss, lse = result(p, p.out, 1, f32, p.n, 1), result(p, p.out, 2, f32, p.n, 1)
+  local dx, dweight = result(p, p.out, 3, x.dtype, p.n, p.k),
+    result(p, p.out, 4, weight.dtype, p.columns, p.k)
+  check_apart(p, dloss, loss)
+  local n_rows = rows_at_once(p, options)
+  local memory = new(p, x.dtype, n_rows, p.columns)
+  local both = p.smoothing == 0 and sharp_both or smooth_both
+  for first = 0, p.n - 1, n_rows do
+    local n = math.min(n_rows, p.n - first)
+    local function part(t) return tiles.type_name(t) == "tensor" and rows_from(t, first, n) or t end
+    local logits, own = rows_from(memory, 0, n), part(x)
+    matmul(own, weight, logits)
+    both(part(dloss), logits, part(target), p.smoothing, p.z, p.ignored,
+      { out = { logits, part(loss), part(lse) } })
+    matmul(logits, transposed(weight), part(dx))
+    matmul(transposed(logits), transposed(own), dweight, { beta = first > 0 and 1.0 or 0.0 })
+  end
+  return loss, lse, dx, dweight
 end
 
 return M

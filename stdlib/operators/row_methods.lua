@@ -39,7 +39,7 @@ local function check_reached(count, what)
 end
 
 -- The results of the next reduction, or what was given where they are not known yet.
-local function reduction(row, kind, values, combine, init)
+local function reduction(row, kind, values, more)
   check_row(row)
   row.seen = row.seen + 1
   check_reached(row.seen, "a reduction")
@@ -47,8 +47,20 @@ local function reduction(row, kind, values, combine, init)
   local known = row.known[row.seen]
   if known then return table.unpack(known) end
   values = type(values[1]) == "table" and values or widened(values)
-  row.found[row.seen] = { kind = kind, values = values, combine = combine, init = init }
+  more = more or {}
+  row.found[row.seen] = { kind = kind, values = values, combine = more.combine, init = more.init,
+    second = more.second, moved = more.moved, u = more.u,
+    is_draw = more.is_draw }
+  if more.stand_in then return table.unpack(more.stand_in) end
   return table.unpack(values)
+end
+
+-- The value as an f32, or an f64 if it is one; its type.
+local function as_float(value)
+  local v = internal.kernel.widened(value)
+  local dtype = internal.kernel.dtype_of(v)
+  if dtype == f32 or dtype == f64 then return v, dtype end
+  return cast(v, f32), f32
 end
 
 function Row:sum(...) return reduction(self, "add", { ... }) end
@@ -71,7 +83,14 @@ function Row:reduce(value, combine, init)
     fail("row:reduce's argument 3 is missing; expected the value that changes no other, such as "
       .. "0.0 for a sum")
   end
-  return reduction(self, "by function", { value }, combine, init)
+  return reduction(self, "by function", { value }, { combine = combine, init = init })
+end
+
+-- A column, drawn with probabilities in the ratio of the weights, which are not negative; -1 if all
+-- are 0. u, an f64 from [0, 1), is the row's random number.
+function Row:draw(weight, u)
+  local w = as_float(weight)
+  return reduction(self, "add", { w }, { u = u, is_draw = true, stand_in = { i32(-1) } })
 end
 
 -- {====== Groups of columns ======
@@ -130,16 +149,18 @@ function Row:exp(v)
   return exp(v)
 end
 
--- The maximum m and the sum of exp(v - m): one after the other if the row is in registers, else in
--- one pass, in which the sum is scaled whenever the maximum grows.
+-- The maximum m and the sum of exp(v - m): in two steps if the row is in registers, else in one
+-- pass, in which the sum is scaled whenever the maximum grows.
 function Row:max_and_sum_exp(value)
-  local v = internal.kernel.widened(value)
-  local dtype = internal.kernel.dtype_of(v)
-  if dtype ~= f32 and dtype ~= f64 then v, dtype = cast(v, f32), f32 end
+  local v, dtype = as_float(value)
   local lowest = least_finite(dtype)
   if self.holds then
-    local top = max(self:max(v), lowest)
-    return top, self:sum(self:exp(v - top))
+    local top, sum = reduction(self, "max", { v }, { stand_in = { v, v },
+      second = function(most) return { self:exp(v - max(most, lowest)) } end,
+      moved = function(sums, mosts, all)
+        return { sums[1] * self:exp(max(mosts[1], lowest) - max(all[1], lowest)) }
+      end })
+    return max(top, lowest), sum
   end
   local both = self:reduce({ top = v, sum = cast(1, dtype) }, function(a, b)
     local top = max(a.top, b.top)
@@ -149,8 +170,30 @@ function Row:max_and_sum_exp(value)
   return both.top, both.sum
 end
 
--- The element of the named input in that column of the row.
-function Row:at(name, column)
+-- The mean and the mean of (v - mean)^2: in two steps if the row is in registers, where a warp has
+-- the squares of distances from its own mean; else one after the other.
+function Row:mean_and_variance(value)
+  local v, dtype = as_float(value)
+  if not self.holds then
+    local mean = self:mean(v)
+    local d = v - mean
+    return mean, (self:mean(d * d))
+  end
+  local one, share = cast(1, dtype), cast(1.0 / self.n_columns, dtype)
+  local function distance(sum, n, mean) return sum / max(n, one) - mean end
+  local sum, _, squares = reduction(self, "add", { v, one }, { stand_in = { v, v, v },
+    second = function(own, n)
+      local d = v - own / max(n, one)
+      return { d * d }
+    end,
+    moved = function(sums, own, all)
+      local d = distance(own[1], own[2], all[1] / max(all[2], one))
+      return { sums[1] + own[2] * d * d }
+    end })
+  return sum * share, squares * share
+end
+
+local function element_at(self, name, column, note, read)
   if type(name) ~= "string" then
     fail("row:at's argument 1 is of type %s; expected an argument's name, as in row:at(\"x\", "
       .. "column)", tiles.type_name(name))
@@ -161,11 +204,33 @@ function Row:at(name, column)
       if input.kind == "table" then
         fail("row:at: %s is a table; index it, as in %s[i]", name, name)
       end
-      if self.note_at then self.note_at(name) end
-      return self.inputs[i].slice[column]
+      if note then note(name) end
+      return read(self.inputs[i].slice, column)
     end
   end
   fail("row:at: there is no argument '%s'", name)
+end
+
+-- The element of the named input in that column of the row.
+function Row:at(name, column)
+  return element_at(self, name, column, self.note_at, function(slice, at) return slice[at] end)
+end
+
+-- t[{first, column}] of a table (rows, columns) whose columns go with those of the row: `each`
+-- columns of the row in turn have one of the table. A vector reads all of its own at once.
+function Row:along(t, first, column, each)
+  local width, words, e = self.place.width, self.place.words, self.place.element
+  local n = words and width // each
+  if not words or n < 2 or size(t, 1) % n ~= 0 then return t[{ first, column }] end
+  local key = self.n_along
+  self.n_along = key + 1
+  key = "along " .. key
+  if words[key] == nil then
+    local found = fragment(t.dtype, n)
+    copy(tile(t(first, _), { n }, { column // n }), found)
+    words[key] = found
+  end
+  return words[key][e // each]
 end
 
 -- The extent of a table's mode, from 0 on, known before the launch.
@@ -224,6 +289,47 @@ function Row:keep(value)
   return self.keeper and self.keeper(wide, self.kept, self.seen) or wide
 end
 
+-- What make() returns in the row's first call, the same for all elements of the row: it depends on
+-- no reduction, and is made before the passes.
+local function made_once(row, what, make)
+  check_row(row)
+  row.n_kept_once = row.n_kept_once + 1
+  check_reached(row.n_kept_once, what)
+  if row.seen > 0 then
+    fail("%s after a reduction: its value is made before the first one; call it before all "
+      .. "reductions", what)
+  end
+  local kept, number = row.kept_once, row.n_kept_once
+  if kept == nil then return make() end
+  if kept[number] == nil then kept[number] = M.storable(make(), what .. "'s argument") end
+  return kept[number]
+end
+
+-- A value that is the same for all elements of the row and depends on no reduction.
+function Row:keep_once(value)
+  return made_once(self, "row:keep_once", function() return value end)
+end
+
+-- The element of the named input in a column that all elements of the row agree on and that depends
+-- on no reduction: it is read with the row.
+function Row:pick(name, column)
+  return made_once(self, "row:pick", function()
+    return element_at(self, name, column, self.note_pick, function(slice, at)
+      if self.is_row == nil then return slice[at] end
+      local found = fragment(slice.dtype, 1)
+      clear(found)
+      if self.is_row then found[0] = slice[at] end
+      return found[0]
+    end)
+  end)
+end
+
+-- What threads must be to pick an element: those behind the last row leave rows alone that others
+-- write. nil: all pick.
+local function pick_if(p, thread)
+  if p.spares then return thread.is_row end
+end
+
 --- The row of one call of the function: `known` has the results of the first reductions; `keeper`
 --- gets a value to keep, its number, and how many reductions come before it. `known_groups` has the
 --- results of the first reductions of groups; `place` is {element = of a vector, words = what the
@@ -231,10 +337,13 @@ end
 function M.new(p, thread, known, column, keeper, known_groups, place)
   return setmetatable({ place = place or {}, n_random = 0,
     known_groups = known_groups or {}, groups = {}, n_groups = 0, sizes = {},
-    known = known, found = {}, seen = 0, kept = 0, keeper = keeper,
+    known = known, found = {}, seen = 0, kept = 0, keeper = keeper, n_kept_once = 0,
+    n_along = 0,
+    kept_once = thread.kept_once,
     holds = p.holds or p.stages, is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
-    note_at = p.note_at }, Row)
+    note_at = p.note_at, note_pick = p.note_pick,
+    is_row = pick_if(p, thread) }, Row)
 end
 
 return M

@@ -6,7 +6,7 @@ local reducer = require "cuttle.row_reduce"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local op <const> = "row_kernel"
+local op <const>, WARP <const> = "row_kernel", 32
 
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
@@ -23,7 +23,7 @@ local function each_vector(p, thread, body, together)
   if full > 0 and (p.keeps or p.holds) then
     for j in range(full) do inside(j, first + j * p.lanes) end
   elseif full > 0 then
-    for j in range(0, full, { unroll = 4 }) do inside(j, first + j * p.lanes) end
+    for j in range(0, full, { unroll = p.unroll or 4 }) do inside(j, first + j * p.lanes) end
   end
   if full == p.deep then return end
   for j in range(full, p.deep) do
@@ -143,7 +143,7 @@ local function call_vector(p, thread, known, kept, at, groups, stores)
     for n, by_element in ipairs(groups) do mine[n] = by_element[e] end
     calls.rows[e], calls.returned[e] = call(p, thread, known, at.v * p.width + e,
       values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), mine,
-      { element = e, words = p.width % 4 == 0 and at.words or nil })
+      { element = e, width = p.width, words = p.width % 4 == 0 and at.words or nil })
   end
   return calls
 end
@@ -187,13 +187,63 @@ local function each_call(p, thread, known, kept, body)
   end)
 end
 
--- The results of the next reduction.
-local function reduce_pass(p, thread, known, kept, found)
+-- What the thread has of a reduction; of_call(found) is it in a call for an element, as noted
+-- there.
+local function sums_of(p, thread, known, kept, found, of_call)
   local chains = reducer.new_sums(found, p.width)
   each_call(p, thread, known, kept, function(calls)
-    for e = 0, p.width - 1 do reducer.add_to(chains, calls.rows[e].found[#known + 1], e) end
+    for e = 0, p.width - 1 do
+      reducer.add_to(chains, of_call(calls.rows[e].found[#known + 1]), e)
+    end
   end)
-  return reducer.over_row(p, thread, reducer.join(chains, found), found)
+  return reducer.join(chains, found)
+end
+
+local function itself(found) return found end
+
+-- The column of the thread's elements at which the sum of their weights exceeds `left`, the last
+-- one with a weight if rounding leaves none. The elements are read again: one thread of a row does
+-- this, and what it needs in registers all threads would have to have.
+local function walk(p, thread, known, left)
+  local at, rest = fragment(i32, 1), fragment(f64, 1)
+  at[0], rest[0] = -1, left
+  local plan = setmetatable({ holds = false, keeps = false, unroll = 1 }, { __index = p })
+  local again = setmetatable({ inputs = {} }, { __index = thread })
+  for i, x in ipairs(thread.inputs) do
+    again.inputs[i] = setmetatable({ held = false }, { __index = x })
+  end
+  each_call(plan, again, known, {}, function(calls, _, v)
+    for e = 0, p.width - 1 do
+      local weight = cast(calls.rows[e].found[#known + 1].values[1], f64)
+      at[0] = where(rest[0] >= 0.0 and weight > 0.0, v * p.width + e, at[0])
+      rest[0] = rest[0] - weight
+    end
+  end)
+  return at[0]
+end
+
+-- The drawn column in all threads: the thread whose share of all weights the random number hits
+-- looks for it.
+local function draw_pass(p, thread, known, found, sum)
+  if p.group then fail("row:draw and groups of columns in one row_kernel; use two") end
+  local is_hit, left = reducer.share_of(p, thread, sum, found.u)
+  local column = fragment(i32, 1)
+  column[0] = -1
+  if is_hit then column[0] = walk(p, thread, known, left) end
+  return reducer.over_row(p, thread, { column[0] }, { kind = "max", values = { column[0] } })
+end
+
+-- The results of the next reduction.
+local function reduce_pass(p, thread, known, kept, found)
+  local sums = sums_of(p, thread, known, kept, found, itself)
+  if found.is_draw then return draw_pass(p, thread, known, found, sums[1]) end
+  if not found.second then return reducer.over_row(p, thread, sums, found) end
+  return reducer.over_row_twice(p, thread, sums, found, function(firsts)
+    local function second_of(of_element)
+      return { kind = "add", values = of_element.second(table.unpack(firsts)) }
+    end
+    return sums_of(p, thread, known, kept, second_of(found), second_of)
+  end)
 end
 
 local marks <const> = { "once", "column", "group" }
@@ -289,6 +339,7 @@ end
 function M.do_row(p, thread, results)
   if p.holds then load(p, thread) end
   local kept, known = {}, {}
+  thread.kept_once = {}
   local row = M.call_first(p, thread, known, function(value, number)
     if p.keeps then
       kept[number] = fragment(internal.kernel.dtype_of(value), { p.width, p.deep })
@@ -296,6 +347,7 @@ function M.do_row(p, thread, results)
     end
     return value
   end)
+  if p.orders and p.lanes <= WARP then sync_warp() end -- what is picked comes before the stores
   if thread.waits then cluster_wait() end
   thread.groups = row.groups
   for n, found in ipairs(row.found) do known[n] = reduce_pass(p, thread, known, kept, found) end

@@ -102,28 +102,22 @@ local function combine_places(read, n, combine, by)
   return warp_reduce(sum, by, width)
 end
 
--- Each of n places gets a value, all threads get what they combine to. `put(slots, turn, field)`
--- writes a value to its place; the places of even and of odd turns differ, so nobody waits until
--- all have read. `meet` waits until all places have theirs.
-local function exchange(thread, found, values, n, put, meet)
-  local by, all, turn = found.combine or found.kind, {}, thread.turn % 2
+-- Each of n places gets the values. `put(slots, turn, field)` writes a value to its place; the
+-- places of even and of odd turns differ, so nobody waits until all have read. `meet` waits until
+-- all places have theirs. Returns for each value a function that reads it at a place.
+local function spread(thread, values, level)
+  local reads, turn = {}, thread.turn % 2
   for i, v in ipairs(values) do
-    all[i] = {}
+    local slots = {}
     map(v, function(key, field)
-      all[i][key] = shared(internal.kernel.dtype_of(field), { n, 2 })
-      put(all[i][key], turn, field)
+      slots[key] = shared(internal.kernel.dtype_of(field), { level.n, 2 })
+      level.put(slots[key], turn, field)
       return field
     end)
+    reads[i] = function(at) return map(v, function(key) return slots[key][{ at, turn }] end) end
   end
-  meet()
-  local out = {}
-  for i, v in ipairs(values) do
-    local function read(at)
-      return map(v, function(key) return all[i][key][{ at, turn }] end)
-    end
-    out[i] = combine_places(read, n, operation(found, i), by)
-  end
-  return out
+  level.meet()
+  return reads
 end
 
 -- {====== Over groups of columns ======
@@ -164,22 +158,94 @@ end
 
 -- {====== Over the row ======
 
--- The reduction's values over all threads of the row: of warps, of the block, of the cluster.
-function M.over_row(p, thread, sums, found)
-  if p.lanes == 1 then return sums end
-  local by, values = found.combine or found.kind, {}
-  for i, v in ipairs(sums) do values[i] = warp_reduce(v, by, min(p.lanes, WARP)) end
+-- Beyond a warp, who exchanges what they have: the warps of a block, then the blocks of a cluster.
+local function levels_of(p, thread)
+  local levels = {}
   if p.lanes > WARP then
-    values = exchange(thread, found, values, p.lanes // WARP, function(slots, turn, field)
+    levels[1] = { n = p.lanes // WARP, meet = sync_threads, put = function(slots, turn, field)
       if threadIdx.x % WARP == 0 then slots[{ threadIdx.x // WARP, turn }] = field end
-    end, sync_threads)
+    end }
   end
-  if p.parts == 1 then return values end
-  return exchange(thread, found, values, p.parts, function(slots, turn, field)
-    if threadIdx.x < p.parts then
-      map_shared_rank(slots, threadIdx.x)[{ thread.part, turn }] = field
+  if p.parts > 1 then
+    levels[#levels + 1] = { n = p.parts, meet = sync_cluster, put = function(slots, turn, field)
+      if threadIdx.x < p.parts then
+        map_shared_rank(slots, threadIdx.x)[{ thread.part, turn }] = field
+      end
+    end }
+  end
+  return levels
+end
+
+-- The values over the lanes of a warp that have the row.
+local function over_warp(p, values, by)
+  if p.lanes == 1 then return values end
+  local out = {}
+  for i, v in ipairs(values) do out[i] = warp_reduce(v, by, min(p.lanes, WARP)) end
+  return out
+end
+
+--- The reduction's values over all threads of the row: of warps, of the block, of the cluster.
+function M.over_row(p, thread, sums, found)
+  local by = found.combine or found.kind
+  local values = over_warp(p, sums, by)
+  for _, level in ipairs(levels_of(p, thread)) do
+    for i, read in ipairs(spread(thread, values, level)) do
+      values[i] = combine_places(read, level.n, operation(found, i), by)
     end
-  end, sync_cluster)
+  end
+  return values
+end
+
+--- The same of a reduction of two steps, which warps, blocks and the cluster exchange at once.
+--- found.second(first results...) lists the values of the second step, which are added up; they
+--- may depend on what the first step finds among a warp's elements. found.moved(seconds, firsts,
+--- all) says what sums would be if they had been made with `all` in the place of `firsts`.
+--- sum_second(found, firsts) makes the second pass. Returns the first results, then the sums.
+function M.over_row_twice(p, thread, sums, found, sum_second)
+  local firsts = over_warp(p, sums, found.kind)
+  local seconds = over_warp(p, sum_second(firsts), "add")
+  for _, level in ipairs(levels_of(p, thread)) do
+    local n, both = #firsts, table.move(seconds, 1, #seconds, #firsts + 1, { table.unpack(firsts) })
+    local at, own = threadIdx.x % WARP % level.n, {}
+    for i, read in ipairs(spread(thread, both, level)) do own[i] = read(at) end
+    local mine = table.move(own, 1, n, 1, {})
+    for i, v in ipairs(mine) do firsts[i] = warp_reduce(v, found.kind, level.n) end
+    seconds = found.moved(table.move(own, n + 1, #own, 1, {}), mine, firsts)
+    for i, v in ipairs(seconds) do seconds[i] = warp_reduce(v, "add", level.n) end
+  end
+  return table.move(seconds, 1, #seconds, #firsts + 1, firsts)
+end
+
+-- {====== Shares ======
+
+-- The sums of the places up to each lane's, for a warp whose lane i has that of place i % n.
+local function up_to(v, n)
+  local at, distance = threadIdx.x % n, 1
+  while distance < n do
+    local other = shfl_up(v, distance, n)
+    v = where(at >= distance, v + other, v)
+    distance = 2 * distance
+  end
+  return v
+end
+
+--- Whether u of what all threads of the row have together, u from [0, 1), falls into the thread's
+--- own part, and how far. The parts are in the order of blocks, warps and lanes.
+function M.share_of(p, thread, sum, u)
+  local own, lanes = cast(sum, f64), min(p.lanes, WARP)
+  local lane_sum = up_to(own, lanes)
+  local before = where(threadIdx.x % lanes > 0, shfl_up(lane_sum, 1, lanes), 0.0)
+  local total, offset = shfl_idx(lane_sum, lanes - 1, lanes), cast(0, f64)
+  for i, level in ipairs(levels_of(p, thread)) do
+    local at = i == 1 and p.lanes > WARP and threadIdx.x // WARP or thread.part
+    local read = spread(thread, { total }, level)[1]
+    local sums = up_to(read(threadIdx.x % WARP % level.n), level.n)
+    offset = offset + where(at > 0, shfl_idx(sums, max(at - 1, 0), level.n), 0.0)
+    total = shfl_idx(sums, level.n - 1, level.n)
+  end
+  local goal = u * total
+  local is_hit = goal >= offset + before and goal < offset + lane_sum
+  return is_hit and own > 0.0, goal - (offset + before)
 end
 
 return M

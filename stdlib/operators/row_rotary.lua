@@ -39,8 +39,9 @@ local function turned(row, layout_name, value, value_at, tables, position, direc
   local n, c = 2 * row:extent("cos", 1), row:column()
   local other = partner(row, layout_name, n, value, value_at)
   local _, is_first, pair = layouts[layout_name](c, n)
-  local at = { position, where(c < n, pair, 0) }
-  local cos, sin = cast(tables.cos[at], f32), cast(tables.sin[at], f32)
+  local column, each = where(c < n, pair, 0), layout_name == "pairs" and 2 or 1
+  local cos = cast(row:along(tables.cos, position, column, each), f32)
+  local sin = cast(row:along(tables.sin, position, column, each), f32)
   local signed = where(is_first, -direction, direction) * sin
   return where(c < n, value * cos + other * signed, value)
 end

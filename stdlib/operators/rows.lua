@@ -39,10 +39,9 @@ M.add_rms_norm_backward = row_kernel("add_rms_norm_backward",
 
 --- layer_norm(x, weight, bias, epsilon) -> y, the mean and 1 / standard deviation of each row
 M.layer_norm = row_kernel("layer_norm", function(row, x, weight, bias, epsilon)
-  local mean = row:mean(x)
-  local d = x - mean
-  local scale = rsqrt(row:mean(d * d) + epsilon)
-  return d * scale * weight + bias, row:once(mean), row:once(scale)
+  local mean, variance = row:mean_and_variance(x)
+  local scale = rsqrt(variance + epsilon)
+  return (x - mean) * scale * weight + bias, row:once(mean), row:once(scale)
 end)
 
 --- layer_norm_backward(dy, x, weight, mean, scale) -> dx, dweight, dbias
@@ -88,8 +87,8 @@ end
 --- row. `target` (..., 1) has the row's column; a row with the target `ignored` has the loss 0.
 M.cross_entropy = row_kernel("cross_entropy", function(row, x, target, ignored)
   row:expect_once "target"
+  local picked = row:pick("x", where(target == ignored, 0, target))
   local top, sum = row:max_and_sum_exp(x)
-  local picked = row:at("x", where(target == ignored, 0, target))
   return loss_of(row, top + log(sum), picked, target, ignored)
 end)
 
@@ -109,8 +108,8 @@ M.cross_entropy_backward = row_kernel("cross_entropy_backward",
 M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
   function(row, x, target, smoothing, ignored)
     row:expect_once "target"
+    local picked = row:pick("x", where(target == ignored, 0, target))
     local top, sum = row:max_and_sum_exp(x)
-    local picked = row:at("x", where(target == ignored, 0, target))
     local goal = (1.0 - smoothing) * picked + smoothing * row:mean(x)
     return loss_of(row, top + log(sum), goal, target, ignored)
   end)
@@ -205,12 +204,12 @@ M.argmax = row_kernel("argmax", function(row, x)
 end)
 
 --- sample(x, temperature, seed) -> a column of each row, i32, drawn with the probabilities
---- softmax(x / temperature): of the largest x / temperature + g, where g has a Gumbel distribution.
---- The same seed draws the same columns, on both engines. The temperature 0 takes the largest.
+--- softmax(x / temperature). The same seed draws the same columns, on both engines. The temperature
+--- 0 takes the largest.
 M.sample = row_kernel("sample", function(row, x, temperature, seed)
-  local score = cast(x, f32) / max(temperature, 1e-20) + choices.gumbel(row, seed)
-  return row:once(choices.largest(row, score).at)
-end)
+  local u = row:keep_once(choices.uniform(row, seed))
+  return row:once(choices.draw(row, x, u, temperature))
+end, { types = { i32 } })
 
 local others <const> = { (require "cuttle.row_dropout"), (require "cuttle.row_group_norm"),
   (require "cuttle.row_loss"), (require "cuttle.row_rotary") }
