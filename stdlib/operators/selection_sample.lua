@@ -149,7 +149,8 @@ M.sample = call.define(op, 1, { "min_p", "seed", "temperature", "top_k", "top_p"
     if x.n == 0 then return {}, tensors end
     local steps, logits = {}, view(x.flat, row_major { x.n_rows, x.columns })
     local log2_min_p = o.min_p and math.log(o.min_p, 2) or -math.huge
-    local to, draws = { out = view(found[1].flat, row_major { x.n_rows, 1 }) }, nil
+    local to = { out = view(found[1].flat, row_major { x.n_rows, 1 }) }
+    local draws
     if o.k or o.p then
       local cuts = call.work(x, u32, x.n_rows)
       local k, threads = kernel_of(x, o.k, o.p)

@@ -96,7 +96,7 @@ local function rank_in_warps(c, r, peers, n, seen, shift)
   return ranks
 end
 
-local AT_ONCE <const> = 8 -- words of tiles that a look back loads together
+local AT_ONCE <const> = 4 -- words of tiles that a look back loads together
 
 local relaxed <const> = { order = "relaxed" }
 
