@@ -96,8 +96,8 @@ function rows.smooth_cross_entropy(x, target, smoothing, ignored) end
 ---@return Tensor # lse
 function rows.linear_cross_entropy(x, weight, target, options) end
 
---- The loss of linear_cross_entropy and its gradients, with the logits made once.
---- The logits of some rows are in memory at a time.
+--- linear_cross_entropy and its gradients at once.
+--- The logits are made once, and those of some rows are in memory at a time.
 ---@param dloss number|Tensor the gradient of each row's loss, a number or (rows, 1)
 ---@param x Tensor
 ---@param weight Tensor
