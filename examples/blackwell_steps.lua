@@ -1,7 +1,7 @@
 -- blackwell_steps.lua: from one product by a tensor core of Blackwell to a pipelined one by pairs
--- of blocks, step by step: C = A * B' in bf16, A and B contiguous along K, sums in f32 in tensor
--- memory. Each step is a kernel of its own and is checked; each changes one thing of the one
--- before. Usage: cuttle blackwell_steps.lua [M N K]
+-- of blocks, and to scales, step by step: C = A * B' in bf16, A and B contiguous along K, sums in
+-- f32 in tensor memory. Each step is a kernel of its own and is checked; each changes one thing of
+-- the one before. Usage: cuttle blackwell_steps.lua [M N K]
 -- needs sm_100a
 -- Nothing here has run on a GPU: docs/blackwell.md says what was checked, and how.
 local M, N, K = tonumber(arg[1] or 512), tonumber(arg[2] or 256), tonumber(arg[3] or 256)
@@ -220,6 +220,76 @@ local pairs_of_blocks = kernel("pairs_of_blocks", function(A, B, C)
   tmem_dealloc(acc)
 end)
 
+-- {====== Step 5: scales ======
+
+-- MXFP8: elements of 8 bits, and a scale for each 32 along K. The scales of 128 rows come to shared
+-- memory in 512 bytes, as cuBLAS has them; tcgen05.cp copies them on to tensor memory, 32 rows to
+-- a column. Each stage has its own columns: a copy may not overtake a product that reads them.
+local scaled_mma = tiled_mma("SM100_MMA_MXF8F6F4_SS<f8e4m3,f8e4m3,f32,f8ue8m0,128,128>")
+local k_scaled, of_block = 128, 128 // 32               -- elements, and scales, of a step of K
+local scale_major = L"((32,4),4):((16,4),1)"
+local elements_major = gmma_layout(f8e4m3, "K", 128)
+local scales = kernel("scales", function(A, SFA, B, SFB, C)
+  local sA = shared(f8e4m3, tile_to_shape(elements_major, {bM, k_scaled, 2}))
+  local sB = shared(f8e4m3, tile_to_shape(elements_major, {bN, k_scaled, 2}))
+  local sSFA = shared(f8ue8m0, tile_to_shape(scale_major, {bM, of_block, 2}))
+  local sSFB = shared(f8ue8m0, tile_to_shape(scale_major, {bN, of_block, 2}))
+  local acc = tmem(f32, {bM, bN})
+  local tSFA, tSFB = tmem(f8ue8m0, {bM, of_block, 2}), tmem(f8ue8m0, {bN, of_block, 2})
+  local full, empty, done = mbarrier(2, 32 + 1), mbarrier(2, 1), mbarrier(1, 1)
+  sync_threads()
+  local gA = tile(tma_tensor(A), {bM, k_scaled}, {blockIdx.y, _})
+  local gB = tile(tma_tensor(B), {bN, k_scaled}, {blockIdx.x, _})
+  local gSFA = tile(SFA, {bM, of_block}, {blockIdx.y, _})
+  local gSFB = tile(SFB, {bN, of_block}, {blockIdx.x, _})
+  local k_tiles = size(gA, 2)
+  if threadIdx.x < 32 then                              -- a warp loads: scales by its threads
+    local state = pipeline_state(2, {parity = 1})
+    for k in range(k_tiles) do
+      local slot = state.slot
+      empty[slot]:wait(state.parity)
+      if threadIdx.x == 0 then
+        full[slot]:arrive_expect_tx((bM + bN) * k_scaled)
+        tma_load(gA(_, _, k), sA(_, _, slot), full[slot])
+        tma_load(gB(_, _, k), sB(_, _, slot), full[slot])
+      end
+      for row = 0, bM - 1, 32 do
+        for j in range(of_block) do
+          sSFA[{row + threadIdx.x, j, slot}] = gSFA[{row + threadIdx.x, j, k}]
+          sSFB[{row + threadIdx.x, j, slot}] = gSFB[{row + threadIdx.x, j, k}]
+        end
+      end
+      fence_proxy_async()                               -- tcgen05.cp reads by another path
+      full[slot]:arrive()
+      state:advance()
+    end
+  elseif threadIdx.x == 32 then
+    local thr, state = scaled_mma:get_slice(0), pipeline_state(2)
+    local tCsA, tCsB, tCtC = thr:partition_A(sA), thr:partition_B(sB), thr:partition_C(acc)
+    local tCtSFA, tCtSFB = thr:partition_SFA(tSFA), thr:partition_SFB(tSFB)
+    local cp = tmem_copy("SM100_UTCCP_4x32dp128bit_1cta", tSFA):get_slice(0)
+    for k in range(k_tiles) do
+      local slot = state.slot
+      full[slot]:wait(state.parity)
+      tcgen05_after_thread_sync()                       -- the columns are free, too
+      copy(cp, cp:partition_S(sSFA(_, _, slot)), cp:partition_D(tSFA(_, _, slot)))
+      copy(cp, cp:partition_S(sSFB(_, _, slot)), cp:partition_D(tSFB(_, _, slot)))
+      gemm(scaled_mma, {tCsA(_, _, _, slot), tCtSFA(_, _, _, slot)},
+           {tCsB(_, _, _, slot), tCtSFB(_, _, _, slot)}, tCtC, {accumulate = k > 0})
+      tcgen05_commit(empty[slot])
+      state:advance()
+    end
+    tcgen05_commit(done)
+  end
+  done:wait(0)
+  tcgen05_after_thread_sync()
+  store(acc, tile(C, {bM, bN}, {blockIdx.y, blockIdx.x}))
+  sync_threads()
+  tmem_dealloc(acc)
+  tmem_dealloc(tSFA)
+  tmem_dealloc(tSFB)
+end)
+
 -- {====== Running ======
 
 local A, B = randn(bf16, row_major{M, K}), randn(bf16, row_major{N, K})
@@ -233,13 +303,36 @@ local steps = {
   {"pairs of blocks", pairs_of_blocks, {grid = 2, block = 192, cluster = 2}},
 }
 local on_gpu, all_ok = device().sm ~= nil, true
+-- Step 5 multiplies what a quantiser makes of A and B. Its scales are powers of two.
+local quantize = require("cuttle.rows").quantize_mxfp8
+local QA, QSFA = quantize(randn(f32, row_major{M, K}))
+local QB, QSFB = quantize(randn(f32, row_major{N, K}))
+
+-- A quantised matrix in f32.
+local spread = kernel("spread", function(q, scale, out)
+  local i = blockIdx.x
+  for j = threadIdx.x, size(q, 1) - 1, 32 do
+    out[{i, j}] = f32(q[{i, j}]) * f32(scale[{i, j // 32}])
+  end
+end)
+local function in_f32(q, scale)
+  local out = zeros(f32, row_major{size(q, 0), size(q, 1)})
+  spread{grid = size(q, 0), block = 32}(q, scale, out)
+  return out
+end
+local want_scaled = reference.matmul(in_f32(QA, QSFA), in_f32(QB, QSFB))
+steps[#steps + 1] = {"scales", scales, {grid = {wide, high}, block = 128},
+                     {QA, QSFA, QB, QSFB}, want_scaled}
+
 for i, step in ipairs(steps) do
-  local name, k, launch = table.unpack(step)
-  if on_gpu and i > 2 then launch.grid = n_blocks // 2 * 2 end
+  local name, k, launch, operands, right = table.unpack(step)
+  if on_gpu and (i == 3 or i == 4) then launch.grid = n_blocks // 2 * 2 end
   local C = full(bf16, row_major{M, N}, -1)
-  local run = k:prepare(launch)(A, B, C)
+  operands = operands or {A, B}
+  operands[#operands + 1] = C
+  local run = k:prepare(launch)(table.unpack(operands))
   run()
-  local ok = allclose(C, want, {rtol = 1.6e-2, atol = 2e-2})
+  local ok = allclose(C, right or want, {rtol = 1.6e-2, atol = 2e-2})
   local speed = on_gpu and (", %.0f TFLOP/s"):format(2e-9 * M * N * K / bench(run)) or ""
   print(("%d %-18s %s%s"):format(i, name, ok and "correct" or "WRONG", speed))
   all_ok = all_ok and ok

@@ -161,3 +161,43 @@ void ct_emit_tcgen05_copy(CtEmit *e, CtVal v) {
     put_hold(&c);
   }
 }
+
+/* --- copies of scales ----------------------------------------------------------------------------- */
+
+/* The descriptor of 32 rows of 16 bytes, eight of which are 128 bytes from the next, without a swizzle. */
+static void make_cp_function(CtEmit *e, const CtAtom *atom) {
+  if (ct_emit_is_new_function(e, atom->name)) {
+    ct_text_printf(
+        &e->functions,
+        "static __device__ __forceinline__ void %s(unsigned at, const void* from) {\n"
+        "  unsigned long long rows = (unsigned)__cvta_generic_to_shared(from) >> 4 & 0x3fff;\n"
+        "  asm volatile(\"%s [%%0], %%1;\"\n"
+        "               :: \"r\"(at), \"l\"(rows | 0x400800010000ull) : \"memory\");\n}\n",
+        atom->name, atom->ptx);
+  }
+}
+
+void ct_emit_tcgen05_cp(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const CtTile *t = inst->u.tile;
+  Copy c = {e, inst, t, &t->dst, &t->a, false};
+  CtEmitNest nest = {.e = e, .loc = inst->loc};
+  CtEmitLeaves l;
+  (void)ct_emit_list_leaves(ct_mode(t->a.layout, 1), true, &l);
+  int64_t n = ct_emit_leaves_size(&l);
+  if (n == 0) {
+    return;
+  }
+  make_cp_function(e, t->atom);
+  const char *var = ct_emit_enter_loop(&nest, 'i', ct_int(n), 1, CT_UNROLL_ALL);
+  CtEmitOperand own = operand_of(&c, c.own, var), there = operand_of(&c, c.there, var);
+  ct_emit_begin(e, inst->loc);
+  ct_text_printf(&e->body, "%s(%s<%" PRId64 ">(%s, ", t->atom->name,
+                 ct_emit_help(e, CT_HELP_TMEM_AT), per_word(&c), there.base);
+  ct_emit_coordinate(e, &there);
+  ct_text_puts(&e->body, "), ");
+  ct_emit_address(e, &own);
+  ct_text_puts(&e->body, ");");
+  ct_emit_end(e);
+  ct_emit_leave_all(&nest);
+}

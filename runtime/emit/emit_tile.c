@@ -103,6 +103,7 @@ static void write_gemm(CtEmit *e, CtVal v) {
 #define write_copy ct_emit_copy
 #define write_warp_copy ct_emit_warp_copy
 #define write_tcgen05_copy ct_emit_tcgen05_copy
+#define write_tcgen05_cp ct_emit_tcgen05_cp
 #define write_mma ct_emit_mma
 #define write_wgmma ct_emit_wgmma
 

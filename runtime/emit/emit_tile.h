@@ -176,6 +176,7 @@ void ct_emit_wgmma(CtEmit *e, CtVal v);     /* emit_wgmma.c */
 void ct_emit_warp_copy(CtEmit *e, CtVal v); /* emit_move.c */
 /* emit_tcgen05.c */
 void ct_emit_tcgen05_copy(CtEmit *e, CtVal v);
+void ct_emit_tcgen05_cp(CtEmit *e, CtVal v);
 /* emit_wgmma.c: lists of registers: "{%0, %1, ...}", and their constraints "=r"(r[0]), ... */
 void ct_emit_register_list(CtText *out, int first, int n);
 void ct_emit_constraints(CtText *out, const char *how, char constraint, const char *name, int n);

@@ -31,6 +31,7 @@ typedef struct Wgmma {
   const CtAtom *atom;
   const CtWgmma *w;
   Operand operand[3]; /* by CtAtomOperand */
+  Operand scale[2];   /* of A and B; if the atom has them */
   const char *function, *accumulate;
 } Wgmma;
 
@@ -101,12 +102,33 @@ static const char *name_tcgen05(const Wgmma *g) {
   return ct_arena_strdup(&g->e->arena, name, strlen(name));
 }
 
+/* The same with scales: [sums], a, b, instruction descriptor, [sfa], [sfb], p; the descriptor says which bytes of the words
+   at these addresses they are. */
+static void make_scaled(Wgmma *g) {
+  int ids = 4 - g->atom->vec;
+  ct_text_printf(
+      &g->e->functions,
+      "static __device__ __forceinline__ void %s(\n    unsigned c, unsigned long long a, unsigned long "
+      "long b, unsigned sfa, int i,\n    unsigned sfb, int j, bool accumulate) {\n"
+      "  unsigned word = 0x%xu | (j & %d) << 4 | (i & %d) << 29;\n"
+      "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%6, 0;\\n\"\n"
+      "               \"%s [%%0], %%1, %%2, %%3, [%%4], [%%5], p;\\n}\"\n"
+      "               :: \"r\"(c), \"l\"(a), \"l\"(b), \"r\"(word), \"r\"(%s<4>(sfa, i)),\n"
+      "                  \"r\"(%s<4>(sfb, j)), \"r\"((int)accumulate) : \"memory\");\n}\n",
+      g->function, ct_atom_instruction_word(g->atom, false, false), ids & 3, ids & 3, g->atom->ptx,
+      ct_emit_help(g->e, CT_HELP_TMEM_AT), ct_emit_help(g->e, CT_HELP_TMEM_AT));
+}
+
 /* tcgen05.mma... [sums], a, b, instruction descriptor, p; */
 static void make_tcgen05(Wgmma *g) {
   CtText *out = &g->e->functions;
   bool is_shared = g->w->is_a_shared;
   g->function = name_tcgen05(g);
   if (g->function == NULL || !ct_emit_is_new_function(g->e, g->function)) {
+    return;
+  }
+  if (g->atom->vec > 0) {
+    make_scaled(g);
     return;
   }
   ct_text_printf(
@@ -296,6 +318,15 @@ static void put_operand(Wgmma *g, const Operand *o, const char *x, const char *y
   ct_text_puts(&g->e->body, o->tile != NULL ? ")" : "");
 }
 
+/* , tmem[0], element */
+static void put_scale(Wgmma *g, const Operand *o, const char *x, const char *y) {
+  CtEmitOperand at = o->op;
+  ct_emit_add_split(&at, x, &o->modes.mode[0], 1);
+  ct_emit_add_split(&at, y, &o->modes.mode[1], 1);
+  ct_text_printf(&g->e->body, ", %s, ", o->op.base);
+  ct_emit_coordinate(g->e, &at);
+}
+
 static void put_call(void *ud, const char *m, const char *n, const char *k) {
   Wgmma *g = ud;
   CtEmit *e = g->e;
@@ -307,6 +338,9 @@ static void put_call(void *ud, const char *m, const char *n, const char *k) {
   put_operand(g, &g->operand[A], m, k);
   ct_text_puts(&e->body, ", ");
   put_operand(g, &g->operand[B], n, k);
+  for (int i = 0; i < 2 && g->atom->vec > 0; i++) {
+    put_scale(g, &g->scale[i], i == 0 ? m : n, k);
+  }
   if (is_always || k == NULL) {
     ct_text_printf(&e->body, ", %s);", g->accumulate);
   } else if (strcmp(g->accumulate, "false") == 0) {
@@ -325,6 +359,14 @@ void ct_emit_wgmma(CtEmit *e, CtVal v) {
   if (!init_operand(&g, A, &t->a, g.w->is_a_shared ? &g.w->a : NULL) ||
       !init_operand(&g, B, &t->b, &g.w->b) || !init_operand(&g, C, &t->dst, NULL)) {
     return;
+  }
+  const CtView *scales[] = {t->sfa, t->sfb};
+  for (int i = 0; i < 2 && scales[i] != NULL; i++) {
+    Operand *o = &g.scale[i];
+    *o = (Operand){.op = ct_emit_operand(e, scales[i]), .per = 1};
+    if (!ct_emit_list_modes(e, inst->loc, scales[i]->layout, 1, o->op.base, &o->modes)) {
+      return;
+    }
   }
   int64_t k = g.operand[A].modes.size[1];
   const int64_t *mn = g.operand[C].modes.size;

@@ -18,6 +18,19 @@ static const UmmaRow ummas[] = {
 #include "atoms.def"
 };
 
+typedef struct UmmaScaledRow {
+  const char *operation, *kind;
+  CtAtomTypeId a, b, scale;
+  int vec;
+  const char *tail;
+} UmmaScaledRow;
+
+static const UmmaScaledRow scaleds[] = {
+#define CT_UMMA_SCALED(operation, kind, a, b, scale, vec, tail)                                    \
+  {#operation, kind, CT_ATOM_TYPE_##a, CT_ATOM_TYPE_##b, CT_ATOM_TYPE_##scale, vec, tail},
+#include "atoms.def"
+};
+
 typedef struct TmemRow {
   const char *shape;
   int lanes, bits, most;
@@ -84,6 +97,24 @@ static CtAtom from_umma(const UmmaRow *row, const UmmaForm *form, int m, int n) 
   return atom;
 }
 
+/* A matrix of scales has the rows of A, or of B, and `vec` columns. */
+enum { SCALED_M = 128, SCALED_NS = 8, SCALED_STEP = 32 };
+
+static CtAtom from_umma_scaled(const UmmaScaledRow *row, int n) {
+  const UmmaRow plain = {row->operation, row->kind, CT_ATOM_TYPE_F32, row->a, row->b, true};
+  CtAtom atom = from_umma(&plain, &forms[0], SCALED_M, n);
+  ct_atom_put(atom.name, "SM100_MMA_%s_SS<%s,%s,f32,%s,%d,%d%s>", row->operation,
+              ct_atom_types[row->a].name, ct_atom_types[row->b].name,
+              ct_atom_types[row->scale].name, SCALED_M, n, row->tail);
+  atom.vec = row->vec;
+  atom.types[CT_ATOM_SFA] = atom.types[CT_ATOM_SFB] = ct_atom_types[row->scale];
+  atom.from_tensor[CT_ATOM_SFA] = atom.from_tensor[CT_ATOM_SFB] = true;
+  put_rows(atom.layouts[CT_ATOM_SFA], 1, SCALED_M, row->vec);
+  put_rows(atom.layouts[CT_ATOM_SFB], 1, n, row->vec);
+  ct_atom_set_registers(&atom);
+  return atom;
+}
+
 /* (thread, bit) -> bit, the bits of a lane of tensor memory one after the other, then those of the next. */
 static void put_tmem_layout(char out[CT_ATOM_TEXT_MAX], const TmemRow *row, int times) {
   int lane = row->bits * times; /* bits of one lane */
@@ -118,7 +149,7 @@ static CtAtom from_tmem(const TmemRow *row, bool is_load, int times) {
 
 /* {====== By number, by name ====== */
 
-/* The tcgen05 atoms in order: products by row, form, M and N; then loads and stores. */
+/* The tcgen05 atoms in order: products by row, form, M and N, then those with scales; then loads and stores. */
 enum { UMMA_MS = 2, UMMA_SIZES = UMMA_MS * CT_ATOM_SIZES_N };
 
 /* One size of one form of one row; not all of them exist. */
@@ -141,7 +172,7 @@ static bool find_umma(int i, UmmaAt *out) {
 
 int ct_atom_count_umma(void) {
   UmmaAt at;
-  int n = 0;
+  int n = (int)CT_ARRAY_LEN(scaleds) * SCALED_NS;
   for (int i = 0; i < N_UMMA_AT; i++) {
     n += find_umma(i, &at);
   }
@@ -155,7 +186,7 @@ CtAtom ct_atom_umma(int at) {
       return from_umma(found.row, found.form, found.m, found.n);
     }
   }
-  CT_UNREACHABLE();
+  return from_umma_scaled(&scaleds[at / SCALED_NS], SCALED_STEP + SCALED_STEP * (at % SCALED_NS));
 }
 
 int ct_atom_count_tmem(void) {
@@ -217,14 +248,19 @@ uint32_t ct_atom_instruction_word(const CtAtom *atom, bool is_a_mn_major, bool i
     const char *type;
     uint32_t code;
   } codes[] = {{"f16", 0}, {"bf16", 1}, {"tf32", 2}, {"f8e4m3", 0}, {"f8e5m2", 1},
-               {"u8", 0},  {"i8", 1},   {"f32", 1},  {"i32", 2}};
-  uint32_t of[3] = {0};
+               {"u8", 0},  {"i8", 1},   {"f32", 1},  {"i32", 2},    {"f4e2m1", 1}};
+  uint32_t of[3] = {0}, scales = 0;
   for (int i = 0; i < 3; i++) {
     for (size_t k = 0; k < CT_ARRAY_LEN(codes); k++) {
       of[i] = strcmp(atom->types[i].name, codes[k].type) == 0 ? codes[k].code : of[i];
     }
   }
-  return of[CT_ATOM_C] << 4 | of[CT_ATOM_A] << 7 | of[CT_ATOM_B] << 10 |
+  if (atom->vec > 0) { /* the numbers of scales within a word are added where it is emitted */
+    enum { IS_UE8M0 = 1 << 23 };
+    of[CT_ATOM_C] = 0;
+    scales = strcmp(atom->types[CT_ATOM_SFA].name, "f8ue8m0") == 0 ? IS_UE8M0 : 0;
+  }
+  return scales | of[CT_ATOM_C] << 4 | of[CT_ATOM_A] << 7 | of[CT_ATOM_B] << 10 |
          (uint32_t)is_a_mn_major << 15 | (uint32_t)is_b_mn_major << 16 |
          (uint32_t)atom->n >> 3 << 17 | (uint32_t)atom->m >> 4 << 24;
 }

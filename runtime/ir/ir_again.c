@@ -43,6 +43,7 @@ static CtStatus make(const Again *g, const CtInst *inst, const CtTile *t) {
   switch (inst->op) {
     case CT_OP_COPY:
     case CT_OP_WARP_COPY:
+    case CT_OP_TCGEN05_CP:
     case CT_OP_TCGEN05_COPY: return make_copy(g, t);
     case CT_OP_FILL: return ct_ir_fill(ir, t->dst, inst->args[0], g->err);
     case CT_OP_AXPBY: return ct_ir_axpby(ir, inst->args[0], t->a, inst->args[1], t->dst, g->err);

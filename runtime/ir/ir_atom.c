@@ -449,6 +449,24 @@ static void add_tmem(const By *by, CtSpace from, CtSpace to) {
     ct_ir_tcgen05_copy(by->c, by->dtype, src, dst);
   }
 }
+/* Shared to tensor memory, by one thread. */
+static void add_tmem_cp(const By *by) {
+  if (by->pred != NULL) {
+    ct_tile_fail(by->c,
+                 "%s copies whole blocks of scales, and no element can be left out; use copy",
+                 by->atom->name);
+  }
+  check_spaces(by, CT_SHARED, CT_TENSOR, "");
+  check_counts(by, al_size(&by->c->g, by->dst.layout));
+  check_whole(by, by->src);
+  check_whole(by, by->dst);
+  if (al_ok(&by->c->g)) {
+    CtView src = by->src, dst = by->dst;
+    src.layout = divide(by, src.layout, by->n_src);
+    dst.layout = divide(by, dst.layout, by->n_dst);
+    ct_ir_tcgen05_cp(by->c, by->dtype, src, dst);
+  }
+}
 static void add_tmem_load(const By *by) { add_tmem(by, CT_TENSOR, CT_REGISTER); }
 static void add_tmem_store(const By *by) { add_tmem(by, CT_REGISTER, CT_TENSOR); }
 
@@ -462,10 +480,10 @@ const char *ct_atom_moves_to(const CtAtom *atom) {
 static const struct {
   const char *family;
   void (*add)(const By *by);
-} families[] = {{"copy", add_universal},       {"cp.async", add_async},
-                {"ldmatrix", add_ldmatrix},    {"stmatrix", add_stmatrix},
-                {"movmatrix", add_exchange},   {"shfl", add_exchange},
-                {"tcgen05.ld", add_tmem_load}, {"tcgen05.st", add_tmem_store}};
+} families[] = {
+    {"copy", add_universal},       {"cp.async", add_async},        {"ldmatrix", add_ldmatrix},
+    {"stmatrix", add_stmatrix},    {"movmatrix", add_exchange},    {"shfl", add_exchange},
+    {"tcgen05.ld", add_tmem_load}, {"tcgen05.st", add_tmem_store}, {"tcgen05.cp", add_tmem_cp}};
 
 CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
                        CtView dst, CtErr *err) {

@@ -155,6 +155,7 @@ void ct_ir_wgmma(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
 /* The same by tcgen05, and copies of tensor memory (ir_tcgen05.c). */
 void ct_ir_tcgen05(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
 void ct_ir_tcgen05_copy(CtTileCx *c, CtDtype dtype, CtView src, CtView dst);
+void ct_ir_tcgen05_cp(CtTileCx *c, CtDtype dtype, CtView src, CtView dst);
 /* Values of mode 0 follow one another in a fragment, as an instruction names its registers. */
 bool ct_wgmma_is_compact(CtTileCx *c, CtView v);
 /* Adds the operation of a product whose B is in shared memory, of wgmma or tcgen05, if `check` and the order find no
@@ -165,6 +166,7 @@ CtWgmma *ct_wgmma_add(CtTileCx *c, CtOp operation, const CtView v[3], const CtMm
 /* Of ir_mma.c: an operand in registers; the counts of atoms; a block of whole groups of `n` threads. */
 void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of);
 void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]);
+void ct_mma_check_scale_shapes(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
 void ct_mma_check_block(CtTileCx *c, int64_t n, const char *group);
 /* The tile as a descriptor says it. */
 void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out);

@@ -148,7 +148,8 @@ static void check_register_view(void *ud, const CtView *view, bool is_written) {
 static void check_tile(Checker *c, const CtInst *inst) {
   ct_ir_each_view(inst, check_view, c);
   bool has_atom = inst->op == CT_OP_MMA || inst->op == CT_OP_WGMMA || inst->op == CT_OP_WARP_COPY ||
-                  inst->op == CT_OP_TCGEN05_MMA || inst->op == CT_OP_TCGEN05_COPY;
+                  inst->op == CT_OP_TCGEN05_MMA || inst->op == CT_OP_TCGEN05_COPY ||
+                  inst->op == CT_OP_TCGEN05_CP;
   if (has_atom && inst->u.tile->atom == NULL) {
     find(c, "has no atom", 0);
   }

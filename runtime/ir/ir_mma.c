@@ -121,7 +121,9 @@ static void check_has_scales(CtTileCx *c, const CtMmaOpts *opts) {
                  "as partition_fragment_SFA and _SFB make them",
                  c->atom->name);
   } else if (c->atom->vec == 0 && (opts->sfa != NULL || opts->sfb != NULL)) {
-    ct_tile_fail(c, "%s takes no scales; give A and B alone, or use an atom whose name has _VS",
+    ct_tile_fail(c,
+                 "%s takes no scales; give A and B alone, or use an atom with scales, such as "
+                 "SM120_16x8x32_TN_VS or SM100_MMA_MXF8F6F4_SS",
                  c->atom->name);
   }
 }
@@ -140,7 +142,8 @@ static void check_scale(CtTileCx *c, CtView v, int i, int rank) {
                       ct_layout_rank(v.layout), letters[i], rank, scale_names[i], letters[i],
                       scale_names[i]);
   } else if (al_ok(&c->g)) {
-    check_count(c, v, c->atom->vec, scale_names[i]);
+    int rows = !c->atom->from_tensor[scale_of[i]] ? 1 : i == 0 ? c->atom->m : c->atom->n;
+    check_count(c, v, rows * c->atom->vec, scale_names[i]);
   }
 }
 
@@ -250,16 +253,23 @@ void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]) {
   check_rest(c, v[0], 2, v[1], 2, "differ in K, mode 2 of both");
 }
 
-/* Of an atom the scales are the low bytes of one register. */
-static void check_scale_registers(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
+void ct_mma_check_scale_shapes(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
   const CtView *scales[] = {opts->sfa, opts->sfb};
   for (int i = 0; i < 2 && scales[i] != NULL; i++) {
-    check_in_registers(c, *scales[i], c->atom->vec, scale_names[i]);
     ct_tile_check_inside(c, *scales[i]);
     check_rest(c, v[i], 1, *scales[i], 1,
                "differ in mode 1, which counts the atoms of an operand and of its scales");
     check_rest(c, v[i], 2, *scales[i], 2, "differ in K, mode 2 of the operand and of its scales");
   }
+}
+
+/* Of an atom the scales are the low bytes of one register. */
+static void check_scale_registers(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
+  const CtView *scales[] = {opts->sfa, opts->sfb};
+  for (int i = 0; i < 2 && scales[i] != NULL; i++) {
+    check_in_registers(c, *scales[i], c->atom->vec, scale_names[i]);
+  }
+  ct_mma_check_scale_shapes(c, v, opts);
 }
 
 static void check_mma(CtTileCx *c, const CtView *v) {

@@ -132,6 +132,14 @@ static void check_group(CtTileCx *c) {
                    inst->u.tile->atom->name, inst->loc.line, blocks == 2 ? "one" : "two");
     }
   }
+  for (CtVal v = 1; v < ir->n_insts && blocks == 2 && al_ok(&c->g); v++) {
+    if (ct_inst(ir, v)->op == CT_OP_TCGEN05_CP && ct_inst(ir, v)->region != 0) {
+      ct_tile_fail(c,
+                   "%s is a product of two blocks, but the copy of scales at line %d is of one; a "
+                   "kernel has only one of the two kinds",
+                   c->atom->name, ct_inst(ir, v)->loc.line);
+    }
+  }
   if (al_ok(&c->g) && blocks == 2 && in_cluster % 2 != 0) {
     ct_tile_fail(c,
                  "%s is a product of two blocks of a cluster, but the launch has clusters of %lld; "
@@ -157,8 +165,145 @@ static void check_operands(CtTileCx *c, const CtView v[3], CtWgmma *w) {
   ct_tile_check_writable(c, v[C]);
 }
 
+/* --- scales ----------------------------------------------------------------------------------------
+
+   Scale j of row i is in byte j % 4 of a word, in lane i % 32 and column i / 32 + rows / 32 * (j / 4), and again in the
+   same place of the lanes of the other three warps. Elements are counted in the first warp's lanes. An instruction takes
+   `vec` neighbouring bytes of a word. */
+enum { BYTES_OF_WORD = 4, OF_COLUMN = CT_TMEM_LANES * BYTES_OF_WORD };
+
+static int64_t place_of_scale(int64_t i) {
+  return i % LANES_OF_WARP * BYTES_OF_WORD + i / LANES_OF_WARP * OF_COLUMN;
+}
+
+/* Are the scales of one atom, (rows, vec), where the instruction has them? */
+static bool are_scales(const CtTileCx *c, CtLayout values, int64_t rows) {
+  CtAlg g = al_trial(&c->g);
+  int64_t vec = c->atom->vec;
+  if (ct_layout_rank(values) != 2 || !ct_is_const(al_size(&g, ct_mode(values, 0)), rows) ||
+      !ct_is_const(al_size(&g, ct_mode(values, 1)), vec)) {
+    return false;
+  }
+  bool are = true;
+  for (int64_t i = 0; i < rows && are; i++) {
+    are = ct_layout_at(ct_mode(values, 0), i) == place_of_scale(i);
+  }
+  for (int64_t j = 0; j < vec && are; j++) {
+    are = ct_layout_at(ct_mode(values, 1), j) == j;
+  }
+  return are;
+}
+
+/* Atoms begin at whole columns, or `vec` bytes further within a word. */
+static bool steps_by_scales(const CtTileCx *c, CtView v) {
+  int64_t vec = c->atom->vec, last = 0;
+  bool is = ct_ir_facts(c->ir, v.offset).div % OF_COLUMN == 0;
+  for (int i = 1; i < ct_layout_rank(v.layout); i++) {
+    for (CtLeaves w = ct_layout_leaves(ct_mode(v.layout, i)); ct_next_leaf(&w);) {
+      int64_t step = w.stride->i.v;
+      bool is_one = ct_is_const(w.shape->i, 1), is_column = step % OF_COLUMN == 0;
+      is = is && (is_one || is_column || (step > 0 && step % vec == 0));
+      last += is_one || is_column ? 0 : step * (w.shape->i.v - 1);
+    }
+  }
+  return is && last + vec <= BYTES_OF_WORD;
+}
+
+static void check_scales(CtTileCx *c, CtView v, CtAtomOperand of) {
+  const char *name = of == CT_ATOM_SFA ? "SFA" : "SFB";
+  int64_t rows = of == CT_ATOM_SFA ? c->atom->m : c->atom->n;
+  if (c->ir->bufs[v.buf].space != CT_TENSOR) {
+    ct_tile_fail_view(c, v,
+                      "is in %s memory; %s has %s in tensor memory, as tmem(dtype, {%d, scales}) "
+                      "makes it and a copy by SM100_UTCCP_4x32dp128bit_1cta fills it",
+                      ct_spaces[c->ir->bufs[v.buf].space], c->atom->name, name, (int)rows);
+  } else if (al_ok(&c->g) &&
+             (!ct_layout_is_static(v.layout) || ct_guard_n(&v) > 0 ||
+              !are_scales(c, ct_mode(v.layout, 0), rows) || !steps_by_scales(c, v))) {
+    ct_tile_fail_view(c, v,
+                      "does not have scales where %s has %s: 32 rows to a column, and the scales "
+                      "of a row side by side in a word; make the tensor with tmem(dtype, {%d, "
+                      "scales}), and part it by partition_%s of a slice of the tiled MMA",
+                      c->atom->name, name, (int)rows, name);
+  }
+}
+
 void ct_ir_tcgen05(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts) {
-  ct_wgmma_add(c, CT_OP_TCGEN05_MMA, v, opts, check_operands);
+  if (c->atom->vec > 0 && opts->sfa != NULL && opts->sfb != NULL) {
+    check_scales(c, *opts->sfa, CT_ATOM_SFA);
+    check_scales(c, *opts->sfb, CT_ATOM_SFB);
+    ct_mma_check_scale_shapes(c, v, opts);
+  }
+  if (al_ok(&c->g)) {
+    ct_wgmma_add(c, CT_OP_TCGEN05_MMA, v, opts, check_operands);
+  }
+}
+
+/* Value i of a copy's atom, 32 rows of 16 bytes: four words of a lane, in neighbouring columns. */
+static int64_t place_of_byte(int64_t i) {
+  enum { ROW = 16 };
+  return i % BYTES_OF_WORD + i / BYTES_OF_WORD % (ROW / BYTES_OF_WORD) * OF_COLUMN +
+         i / ROW * BYTES_OF_WORD;
+}
+
+static bool is_in_order(CtLayout values, int64_t n, bool is_tensor) {
+  bool is = true;
+  for (int64_t i = 0; i < n && is; i++) {
+    is = ct_layout_at(values, i) == (is_tensor ? place_of_byte(i) : i);
+  }
+  return is;
+}
+
+/* Do atoms begin at multiples of 16 bytes of shared memory? */
+static bool begins_at_rows(const CtTileCx *c, CtView v) {
+  bool is = ct_ir_facts(c->ir, v.offset).div % 16 == 0;
+  for (CtLeaves w = ct_layout_leaves(ct_mode(v.layout, 1)); ct_next_leaf(&w);) {
+    is = is && (ct_is_const(w.shape->i, 1) || w.stride->i.v % 16 == 0);
+  }
+  return is;
+}
+
+/* All of a kernel's tcgen05 instructions have the same .cta_group; this one has 1. */
+static void check_alone(CtTileCx *c) {
+  if (ct_ir_has_pairs(c->ir)) {
+    ct_tile_fail(c,
+                 "%s is of one block, but the kernel multiplies by pairs of blocks; a kernel has "
+                 "only one of the two kinds",
+                 c->atom->name);
+  }
+}
+
+void ct_ir_tcgen05_cp(CtTileCx *c, CtDtype dtype, CtView src, CtView dst) {
+  CtTile tile = {.dst = dst, .a = src, .atom = c->atom, .vec = 1};
+  enum { BYTES = 512, BITS = 8, ROW = 16 };
+  check_alone(c);
+  if (ct_dtype_width(dtype) != BITS) {
+    ct_tile_fail(c, "%s copies scales, which have 8 bits, and no elements of %s", c->atom->name,
+                 ct_dtypes[dtype].name);
+  } else if (!ct_layout_is_static(src.layout) || !ct_layout_is_static(dst.layout) ||
+             c->ir->bufs[src.buf].swizzle.bits != 0 ||
+             !is_in_order(ct_mode(src.layout, 0), BYTES, false) || !begins_at_rows(c, src)) {
+    ct_tile_fail_view(c, src,
+                      "does not have the %d scales of 128 rows next to each other, as %s needs "
+                      "them; its layout should be tile_to_shape(L\"((32,4),4):((16,4),1)\", "
+                      "shape, \"right\"), parted by partition_S of a slice of tmem_copy",
+                      BYTES, c->atom->name);
+  } else if (!is_in_order(ct_mode(dst.layout, 0), BYTES, true) ||
+             !begins_at_columns(c, dst, BYTES_OF_WORD)) {
+    ct_tile_fail_view(c, dst,
+                      "is not where %s writes scales; make the tensor with tmem(dtype, {128, "
+                      "scales}), and part it by partition_D of a slice of tmem_copy(atom, tensor)",
+                      c->atom->name);
+  }
+  ct_tile_check_writable(c, dst);
+  ct_tile_check_inside(c, src);
+  ct_tile_check_inside(c, dst);
+  if (al_ok(&c->g)) {
+    CtBuf *b = &c->ir->bufs[ct_ir_memory(c->ir, src.buf)];
+    b->align = b->align > ROW ? b->align : ROW;
+    tile.width[0] = (CtWidth){1, CT_WIDTH_WIDEST, 0};
+    ct_tile_add(c->ir, CT_OP_TCGEN05_CP, &tile);
+  }
 }
 
 /* --- copies --------------------------------------------------------------------------------------- */

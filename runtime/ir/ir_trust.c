@@ -46,7 +46,7 @@ static void trust_tile(Trust *t, const CtInst *inst) {
     return;
   }
   bool has_atom = op == CT_OP_MMA || op == CT_OP_WGMMA || op == CT_OP_WARP_COPY ||
-                  op == CT_OP_TCGEN05_MMA || op == CT_OP_TCGEN05_COPY;
+                  op == CT_OP_TCGEN05_MMA || op == CT_OP_TCGEN05_COPY || op == CT_OP_TCGEN05_CP;
   rule(t, !has_atom || tile->atom != NULL, "an instruction without an atom");
   ct_ir_each_view(inst, trust_view, t);
 }

@@ -52,7 +52,13 @@ static const CtGemmOrder by_columns = {2, {{.mode = 1, .step = 1}, {.mode = 0, .
 
 CtWgmma *ct_wgmma_add(CtTileCx *c, CtOp operation, const CtView v[3], const CtMmaOpts *opts,
                       CtWgmmaCheck *check) {
-  CtTile tile = {.dst = v[C], .a = v[A], .b = v[B], .vec = 1, .atom = c->atom};
+  CtTile tile = {.dst = v[C],
+                 .a = v[A],
+                 .b = v[B],
+                 .sfa = opts->sfa,
+                 .sfb = opts->sfb,
+                 .vec = 1,
+                 .atom = c->atom};
   CtIr *ir = c->ir;
   CtWgmma *w = al_alloc(&c->g, 1, sizeof *w);
   if (w == NULL) {

@@ -145,7 +145,7 @@ void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out) {
   f.bytes = (int64_t)ct_value_bytes(c->ir->bufs[v.buf].dtype);
   f.t = ROW_BYTES / f.bytes;
   f.n = (of == CT_ATOM_A ? c->atom->m : c->atom->n) / ct_atom_blocks(c->atom);
-  f.k = c->atom->k;
+  f.k = c->atom->k / ct_atom_per_element(c->atom, of);
   check_place(&f);
   find_width(&f);
   if (!al_ok(&c->g)) {

@@ -105,11 +105,14 @@ void ct_tensor_access(CtCheckWorker *k, const CtAccess *a) {
   use->clock = ct_clock_of(by, warp, is_product ? CT_AGENT_UMMA : CT_AGENT_NONE, &use->component);
 }
 
-/* Are they two products that add to sums of one shape? */
+/* Are they two products that add to sums of one shape, or a copy of scales and a product that reads them? */
 static bool are_pipelined(const CtSimtProgram *p, const CtAccess *a, const CtCheckEvent *e,
                           const CtCheckEvent *old) {
-  if (a->agent != CT_AGENT_UMMA || a->role == CT_ACCESS_A) {
-    return false;
+  bool is_scale = a->role == CT_ACCESS_SFA || a->role == CT_ACCESS_SFB;
+  bool by_copy = p->code[old->in].u.op == CT_SIMT_TCGEN05_CP;
+  bool is_copy = p->code[e->in].u.op == CT_SIMT_TCGEN05_CP;
+  if (a->agent != CT_AGENT_UMMA || a->role == CT_ACCESS_A || is_scale || by_copy || is_copy) {
+    return is_scale && by_copy;
   }
   const CtMma *now = p->tiles[p->code[e->in].imm].mma, *then = p->tiles[p->code[old->in].imm].mma;
   return now->rows == then->rows && now->blocks == then->blocks &&

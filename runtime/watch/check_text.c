@@ -118,7 +118,7 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
 }
 
 /* " by wgmma" and the like, if an agent accesses and not the thread itself. */
-static const char *agent_name(CtAgent agent) {
+static const char *agent_name(const CtSimtProgram *p, uint32_t in, CtAgent agent) {
   static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
                                                     [CT_AGENT_BAR] = " by a copy to an mbarrier",
                                                     [CT_AGENT_WGMMA] = " by wgmma",
@@ -126,7 +126,8 @@ static const char *agent_name(CtAgent agent) {
                                                     [CT_AGENT_UMMA] = " by tcgen05.mma",
                                                     [CT_AGENT_TMEM] =
                                                         " by a copy of tensor memory"};
-  return names[agent];
+  bool is_cp = agent == CT_AGENT_UMMA && in < p->n_code && p->code[in].u.op == CT_SIMT_TCGEN05_CP;
+  return is_cp ? " by tcgen05.cp" : names[agent];
 }
 
 /* Says what would order the two accesses: something between them, or, in a loop, after the one
@@ -197,8 +198,8 @@ static void put_directive(const Out *o, char directive) {
     case 'i': ct_text_puts(o->text, w->where[0] == '\0' ? "" : " in "); break;
     case 't': ct_text_puts(o->text, w->who); break;
     case 'o': ct_text_puts(o->text, w->other); break;
-    case 'g': ct_text_puts(o->text, agent_name((CtAgent)f->agent)); break;
-    case 'h': ct_text_puts(o->text, agent_name((CtAgent)f->other_agent)); break;
+    case 'g': ct_text_puts(o->text, agent_name(o->p, f->in, (CtAgent)f->agent)); break;
+    case 'h': ct_text_puts(o->text, agent_name(o->p, f->other, (CtAgent)f->other_agent)); break;
     case 'l': ct_text_puts(o->text, w->line); break;
     case 'm': ct_text_puts(o->text, w->other_line); break;
     case 'x': ct_text_printf(o->text, "%lld", (long long)f->extra); break;

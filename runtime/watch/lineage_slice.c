@@ -349,6 +349,12 @@ static void want_of_b(CtSlice *s, const CtAccess *b, int64_t row, int64_t k, int
   s->across = before;
 }
 
+/* Wants a scale of atom `rest`. */
+static void want_scale(CtSlice *s, CtAccessRole role, int64_t e, int64_t rest, int lane) {
+  const CtAccess *a = by_role(s, role);
+  want_element_for(s, a, e + rest * a->n_rows, ct_first_lane(a->mask), lane);
+}
+
 /* The same for tcgen05, whose tiles belong to the whole block. */
 static void want_block_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lane) {
   const CtAccess *a = by_role(s, CT_ACCESS_A), *b = by_role(s, CT_ACCESS_B);
@@ -357,9 +363,13 @@ static void want_block_atoms(CtSlice *s, const CtAccess *dst, int64_t e, int lan
   int64_t row = e % dst->n_rows % mma->rows, col = e % dst->n_rows / mma->rows;
   for (int64_t k = 0; k < mma->rest[2]; k++) {
     int64_t of_a = (m + k * mma->rest[0]) * a->n_rows;
-    for (int64_t i = 0; i < mma->k; i++) {
+    for (int64_t i = 0; i < mma->words; i++) {
       want_element_for(s, a, row + i * mma->rows + of_a, ct_first_lane(a->mask), lane);
       want_of_b(s, b, col, i, n + k * mma->rest[1], lane);
+    }
+    for (int64_t i = 0; i < mma->vec; i++) {
+      want_scale(s, CT_ACCESS_SFA, row + i * mma->rows, m + k * mma->rest[0], lane);
+      want_scale(s, CT_ACCESS_SFB, col + i * mma->groups * mma->n, n + k * mma->rest[1], lane);
     }
   }
 }

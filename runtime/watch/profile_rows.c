@@ -136,7 +136,8 @@ static CtProfileMma mma_of(const CtSimtProgram *p, uint32_t buf) {
 /* Fills in what a tile operation says about the accesses of an operand. */
 static void set_tile_site(const CtSimtProgram *p, const CtTileOp *t, CtProfileSite *s) {
   s->is_matrix = t->op == CT_OP_WARP_COPY;
-  bool is_copy = t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY || t->op == CT_OP_TCGEN05_COPY;
+  bool is_copy = t->op == CT_OP_COPY || t->op == CT_OP_WARP_COPY || t->op == CT_OP_TCGEN05_COPY ||
+                 t->op == CT_OP_TCGEN05_CP;
   if (is_copy && s->role != CT_ACCESS_B) {
     s->width = t->width[0];
     s->mma = (uint8_t)mma_of(p, s->writes ? t->a.buf : t->dst.buf);
@@ -158,7 +159,8 @@ static int list_operands(const CtSimtProgram *p, const CtIn *code,
                          CtProfileSite out[CT_MAX_OPERANDS]) {
   static const CtWidth one = {1, CT_WIDTH_SCALAR, 0};
   CtOperand operands[CT_MAX_OPERANDS];
-  bool is_requested = code->u.op != CT_SIMT_WGMMA && code->u.op != CT_SIMT_TCGEN05_MMA;
+  bool is_requested = code->u.op != CT_SIMT_WGMMA && code->u.op != CT_SIMT_TCGEN05_MMA &&
+                      code->u.op != CT_SIMT_TCGEN05_CP;
   int n = is_requested ? ct_simt_operands(p, code, operands) : 0;
   for (int i = 0; i < n; i++) {
     out[i] = (CtProfileSite){.buf = operands[i].buf,

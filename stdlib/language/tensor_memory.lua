@@ -13,6 +13,7 @@ local M = {}
 
 local WORD <const>, LANES <const>, HALF <const> = 32, 128, 64
 local WARPS <const>, OF_WARP <const> = 4, 32
+local SCALES <const> = 4                            -- in a word
 
 local function to_dtype(x, op)
   if tiles.type_name(x) ~= "dtype" then
@@ -25,21 +26,42 @@ local function to_dtype(x, op)
 end
 
 -- The extents of a shape of two or more plain modes.
-local function extents_of(x, op)
+local function extents_of(x, op, is_scale)
   local whole = layout(x)
   local list = {}
   for i = 1, rank(whole) do list[i] = size(whole, i - 1) end
-  if #list < 2 or list[1] ~= LANES and list[1] ~= HALF then
+  if #list < 2 or not is_scale and list[1] ~= LANES and list[1] ~= HALF then
     tiles.fail(op, "the shape is %s; {128, columns} or {64, columns} was expected, perhaps with "
       .. "more modes, as rows are lanes", shape(whole))
   end
   return list
 end
 
+-- Scales lie in words of four: row i in lane i % 32 of column i // 32, and scales 4 to 7 in the
+-- next columns. The lanes of the other three warps have copies, which are not counted.
+local function scale_layout(list, op)
+  local rows, scales, column = list[1], list[2], LANES * SCALES
+  if rows % OF_WARP ~= 0 or scales % SCALES ~= 0 then
+    tiles.fail(op, "%d rows of %d scales were asked for; a multiple of 32 rows and of 4 scales was "
+      .. "expected, as a column has 32 rows and a word 4 scales", rows, scales)
+  end
+  local columns = rows // OF_WARP
+  local shapes = { { OF_WARP, columns }, { SCALES, scales // SCALES } }
+  local strides = { { SCALES, column }, { 1, column * columns } }
+  local step = column * columns * (scales // SCALES)
+  for i = 3, #list do
+    shapes[i], strides[i] = list[i], step
+    step = step * list[i]
+  end
+  return layout(shapes, strides)
+end
+
 --- Rows are lanes: row i of 128 is lane i, row i of 64 lane i % 16 + 32 * (i // 16).
 function M.tmem_layout(dtype, extents)
   local bits = to_dtype(dtype, "tmem_layout").bits
-  local list, per = extents_of(extents, "tmem_layout"), WORD // bits
+  local is_scale = dtype == f8ue8m0 or dtype == f8ue4m3
+  local list, per = extents_of(extents, "tmem_layout", is_scale), WORD // bits
+  if is_scale then return scale_layout(list, "tmem_layout") end
   if list[2] % per ~= 0 then
     tiles.fail("tmem_layout", "%d columns of %s do not fill words of 32 bits; a multiple of %d was "
       .. "expected", list[2], dtype, per)
@@ -105,6 +127,10 @@ function M.tmem_copy(name, tensor)
   end
   local copier = tiles.to_atom(type(name) == "string" and atom(name, tensor.dtype) or name, "copy",
     "tmem_copy")
+  if copier.family == "tcgen05.cp" then
+    return tiled_copy.of_tv(copier, layout({ 1, { SCALES, SCALES, OF_WARP } },
+      { 0, { LANES, OF_WARP, 1 } }), shape { LANES, SCALES }, "tmem_copy")
+  end
   local rows = size(tensor, 0)
   if not copier.name:match "^SM100_TMEM_" then
     tiles.fail("tmem_copy", "%s does not copy tensor memory; one of atoms{family = \"tcgen05.ld\"} "

@@ -136,10 +136,14 @@ local function per_element(mma, row, x, op)
   return 32 // bits
 end
 
--- (thread, value) -> element of an atom's rows x k, `per` of which along k are one word.
-local function in_words(l, rows, k, per)
+-- (thread, value) -> element of an atom's rows x k, `per` of which along k are one word. The values
+-- of a tile in shared memory stay (rows, words).
+local function in_words(l, rows, k, per, is_tile)
   local to_word = layout({ rows, per, k // per }, { 1, 0, rows })
   local words = composition(to_word, l)
+  if is_tile then
+    return concat(get_mode(words, 0), layout({ rows, k // per }, { 1, rows }))
+  end
   return concat(get_mode(words, 0), filter(get_mode(words, 1)))
 end
 
@@ -169,7 +173,9 @@ local function shares_of(mma, row, per, op)
     tiles.fail(op, "the permutation of K is %s; of words or blocks of %d elements it must be a "
       .. "number", perm[k], per)
   end
-  return row.is_scale and l or in_words(l, shape[i], shape[k], per), { perm[i], perm[k] // per },
+  local is_tile = mma.atom.spaces[row.dtype] == "shared"
+  local of = row.is_scale and l or in_words(l, shape[i], shape[k], per, is_tile)
+  return of, { perm[i], perm[k] // per },
     { layout(shape[i]), layout(shape[k] // per) }
 end
 

@@ -162,6 +162,9 @@ function ThrCopy:retile_D(x) end
 --- says how many columns it takes at once. Warp w of four reaches 32 lanes, from 32 * w on. A copy
 --- is over when the call is: it ends with tcgen05.wait.
 ---
+--- With SM100_UTCCP_4x32dp128bit_1cta, it copies scales from shared memory, 128 rows by 4 scales: one
+--- thread issues the copy, and a later product may follow at once.
+---
 ---     > k = kernel("k", function()
 ---     >>   local acc = tmem(f32, {128, 64})
 ---     >>   sync_threads()
@@ -171,7 +174,7 @@ function ThrCopy:retile_D(x) end
 ---     >> end)
 ---     > k{grid = 1, block = 128}()
 ---     ((16,1),1,4):((128,0),0,2048)
---- CuTe: make_tmem_copy. PTX: tcgen05.ld, tcgen05.st, tcgen05.wait. MoYe: none.
+--- CuTe: make_tmem_copy, make_utccp_copy. PTX: tcgen05.ld, tcgen05.st, tcgen05.cp. MoYe: none.
 --- See: tmem, atom.
 ---@param atom string|Atom
 ---@param t Tensor in tensor memory, of 128 or 64 rows

@@ -556,10 +556,10 @@ function unroll(start, stop, step) end
 --- A tensor in tensor memory, where tcgen05 keeps sums.
 --- A block has 128 lanes and 512 columns of 32 bits there. The shape is {128, columns} or {64,
 --- columns}, perhaps with more modes: rows are lanes, and elements narrower than 32 bits share
---- words along a row. Another layout counts elements down the lanes, then the columns. The block's
---- first warp allocates a power of two of columns, at least 32; put a barrier before the first use.
---- Declare tensors at the kernel's top level, the largest first, and give each back by tmem_dealloc.
---- It needs sm_100a, sm_100f, sm_103a or sm_110a.
+--- words along a row. Scales (f8ue8m0, f8ue4m3) have 32 rows to a column. Another layout counts
+--- elements down the lanes, then the columns. The block's first warp allocates a power of two of
+--- columns, at least 32; put a barrier before the first use. Declare tensors at the kernel's top
+--- level, the largest first, and give each back by tmem_dealloc. It needs sm_100a, 100f, 103a or 110a.
 ---
 ---     > k = kernel("k", function()
 ---     >>   local acc = tmem(f32, {128, 256})

@@ -119,7 +119,8 @@ function makers.ADD(node, operands) -- what nobody wrote comes first
   return node
 end
 
-local movers = { SHFL = true, copy = true, warp_copy = true, tcgen05_copy = true, fill = true }
+local movers = { SHFL = true, copy = true, warp_copy = true, tcgen05_copy = true,
+  tcgen05_cp = true, fill = true }
 
 local function is_move(code)
   return code.moves or movers[code.name] or code.name:find "^LOAD" or code.name:find "^STORE"

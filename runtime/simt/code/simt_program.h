@@ -94,8 +94,9 @@ typedef struct CtMma {
   int values[CT_ATOM_OPERANDS]; /* values of a thread in one atom */
   /* place of (lane, value) in the matrices of all groups */
   const uint16_t *place[CT_ATOM_OPERANDS];
-  int64_t rest[3];                  /* M, N, K */
-  int rows, blocks;                 /* TCGEN05_MMA: of an atom in a block; blocks that share one */
+  int64_t rest[3];  /* M, N, K */
+  int words;        /* WGMMA, TCGEN05_MMA: stored elements of a row of A or B along K */
+  int rows, blocks; /* TCGEN05_MMA: of an atom in a block; blocks that share one */
   bool is_a_shared, is_mn_major[2]; /* for WGMMA, see ct_low_mma */
 } CtMma;
 /* What a WARP_COPY moves, in granules of `bytes` bytes: 2, or 1 for narrower elements. In each atom

@@ -202,6 +202,7 @@ static void set_wgmma(Place *p, CtArena *arena, const CtWgmma *w, int64_t *scrat
   m->size[CT_ATOM_A] = m->m * m->k;
   m->size[CT_ATOM_B] = p->atom->n * m->k;
   m->size[CT_ATOM_C] = m->m * p->atom->n;
+  m->words = m->k / ct_atom_per_element(p->atom, CT_ATOM_A);
   m->is_a_shared = w->is_a_shared;
   m->is_mn_major[CT_ATOM_A] = w->a.is_mn_major;
   m->is_mn_major[CT_ATOM_B] = w->b.is_mn_major;
@@ -216,7 +217,8 @@ static void set_wgmma(Place *p, CtArena *arena, const CtWgmma *w, int64_t *scrat
   }
   int64_t most = ct_max(m->size[CT_ATOM_A], m->size[CT_ATOM_B]);
   *scratch = WGMMA_ROWS * (int64_t)sizeof(CtTcRow) + m->groups * (int64_t)sizeof(CtTcCols) +
-             4 * (m->rest[0] * m->rest[1] * m->size[CT_ATOM_C] + m->size[CT_ATOM_A] + 2 * most);
+             4 * (m->rest[0] * m->rest[1] * m->size[CT_ATOM_C] + m->size[CT_ATOM_A] + 2 * most +
+                  (WGMMA_ROWS + p->atom->n) * (int64_t)m->vec);
 }
 
 static const CtMma *finish(CtLow *l, const Place *p) {

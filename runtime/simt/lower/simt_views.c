@@ -417,7 +417,8 @@ void ct_low_tile(CtLow *l, CtVal v) {
   if (!check_operands(l, inst, t.dtype)) {
     return;
   }
-  bool by_mode = t.op == CT_OP_GEMM || t.op == CT_OP_WARP_COPY || t.op == CT_OP_TCGEN05_COPY;
+  bool by_mode = t.op == CT_OP_GEMM || t.op == CT_OP_WARP_COPY || t.op == CT_OP_TCGEN05_COPY ||
+                 t.op == CT_OP_TCGEN05_CP;
   t.reads_dst = ct_tile_reads_dst(l->ir, inst);
   t.elementwise = t.op == CT_OP_GEMM && ct_layout_rank(tile->dst.layout) == 1;
   t.dst = make_arg(l, &tile->dst, by_mode);
@@ -436,8 +437,10 @@ void ct_low_tile(CtLow *l, CtVal v) {
     t.move = ct_low_make_move(l, tile->atom, t.dtype);
   }
   if (!l->failed && CT_LOW_GROW(l, tiles, n_tiles, cap_tiles)) {
-    bool is_tmem = t.op == CT_OP_TCGEN05_COPY;
-    CtSimtOp row = is_tmem          ? CT_SIMT_TCGEN05_COPY
+    bool is_cp = t.op == CT_OP_TCGEN05_CP, is_tmem = t.op == CT_OP_TCGEN05_COPY || is_cp;
+    l->p->has_tcgen05 = l->p->has_tcgen05 || is_tmem;
+    CtSimtOp row = is_cp            ? CT_SIMT_TCGEN05_CP
+                   : is_tmem        ? CT_SIMT_TCGEN05_COPY
                    : t.move != NULL ? CT_SIMT_WARP_COPY
                                     : choose(l, &t);
     uint32_t construct = is_tmem || t.move != NULL ? ct_low_construct(l) : 0;

@@ -227,7 +227,7 @@ static void set_tcgen05(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   }
   a->mask &= 0 - a->mask;
   a->agent = CT_AGENT_UMMA;
-  if (a->writes) {
+  if (a->writes && t->op == CT_OP_TCGEN05_MMA) {
     a->reads = (*CT_CAT(uint32_t, a->w, code->a) & a->w->mask) != 0;
   }
 }
@@ -241,7 +241,7 @@ static void set_tile(CtAccess *a, const CtTileOp *t, const CtIn *code) {
   if (t->op == CT_OP_WGMMA) {
     set_wgmma(a, code);
   }
-  if (t->op == CT_OP_TCGEN05_MMA || t->op == CT_OP_TCGEN05_COPY) {
+  if (t->op == CT_OP_TCGEN05_MMA || t->op == CT_OP_TCGEN05_COPY || t->op == CT_OP_TCGEN05_CP) {
     set_tcgen05(a, t, code);
   }
   if (t->op == CT_OP_COPY && a->role != CT_ACCESS_B) {

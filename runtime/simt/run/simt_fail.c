@@ -90,7 +90,8 @@ static const char *warp_op_name(const CtIn *in) {
   if (in->u.op == CT_SIMT_MMA || in->u.op == CT_SIMT_WGMMA || in->u.op == CT_SIMT_TCGEN05_MMA) {
     return "gemm";
   }
-  if (in->u.op == CT_SIMT_WARP_COPY || in->u.op == CT_SIMT_TCGEN05_COPY) {
+  if (in->u.op == CT_SIMT_WARP_COPY || in->u.op == CT_SIMT_TCGEN05_COPY ||
+      in->u.op == CT_SIMT_TCGEN05_CP) {
     return "copy";
   }
   if (in->u.op == CT_SIMT_TCGEN05) {
@@ -373,8 +374,10 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
 
 static CtStatus report_issue(const CtWorker *worker, CtErr *err) {
   const CtFail *f = &worker->fail;
-  bool is_gemm = code_of(worker->job, f->in)->u.op == CT_SIMT_TCGEN05_MMA;
-  const char *op = is_gemm ? "gemm" : ct_ops[CT_OP_TCGEN05_COMMIT].text;
+  uint32_t code = code_of(worker->job, f->in)->u.op;
+  const char *op = code == CT_SIMT_TCGEN05_MMA  ? "gemm"
+                   : code == CT_SIMT_TCGEN05_CP ? "copy"
+                                                : ct_ops[CT_OP_TCGEN05_COMMIT].text;
   return ct_fail(
       err, CT_EINVAL,
       "%s: one thread issues it, but %lld threads of the warp of thread %s of block %s come "

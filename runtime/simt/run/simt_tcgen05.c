@@ -93,6 +93,47 @@ static bool copy_atom(const Copy *c, int64_t atom) {
   return true;
 }
 
+/* --- copies of scales ----------------------------------------------------------------------------- */
+
+static bool cp_byte(const Copy *c, int lane, int64_t i, int64_t atom) {
+  enum { WARPS = 4, BYTES_OF_LANES = CT_LANES * 4 };
+  const CtMem *from = &c->w->mem[c->own->buf], *to = &c->w->mem[c->there->buf];
+  int64_t src = ct_simt_arg_offset(c->w, c->own, lane, i, atom);
+  int64_t dst = ct_simt_arg_offset(c->w, c->there, lane, i, atom);
+  bool is_src = (uint64_t)src < (uint64_t)from->n, is_dst = (uint64_t)dst < (uint64_t)to->n;
+  if (!is_src || !is_dst) {
+    ct_simt_fail_bounds(c->w, c->in, lane, is_src ? c->there->buf : c->own->buf, is_src ? dst : src,
+                        is_src);
+    return false;
+  }
+  for (int warp = 0; warp < WARPS; warp++) { /* each warp has its own copy */
+    to->ptr[dst + warp * BYTES_OF_LANES] = from->ptr[src];
+  }
+  return true;
+}
+
+/* One thread copies 512 bytes at a time, at once. */
+const CtIn *ct_simt_do_TCGEN05_CP(const CtIn *in, CtWarp *w) {
+  const CtSimtProgram *p = w->worker->job->program;
+  const CtTileOp *t = &p->tiles[in->imm];
+  Copy c = {.in = in, .w = w, .there = &t->dst, .own = &t->a, .t = t};
+  int lane = ct_first_lane(w->mask);
+  if ((w->mask & (w->mask - 1)) != 0) {
+    (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_ISSUE);
+    w->worker->fail.off = __builtin_popcount(w->mask);
+    return NULL;
+  }
+  int64_t n = p->modes[t->dst.mode[0]].n, atoms = w->mask == 0 ? 0 : p->modes[t->dst.mode[1]].n;
+  for (int64_t i = 0; i < n * atoms; i++) {
+    if (!cp_byte(&c, lane, i % n, i / n)) {
+      return NULL;
+    }
+  }
+  return in + 1;
+}
+
+/* --- copies of a warp ----------------------------------------------------------------------------- */
+
 const CtIn *ct_simt_do_TCGEN05_COPY(const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = w->worker->job->program;
   const CtTileOp *t = &p->tiles[in->imm];

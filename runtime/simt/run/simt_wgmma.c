@@ -7,6 +7,8 @@
    canonical layouts have such rows (ir_wgmma_tile.c), and no swizzle splits them. */
 #include "simt_mma.h"
 
+#include "runtime/simt/model/exact_product.h"
+
 static const CtAtomOperand A = CT_ATOM_A, B = CT_ATOM_B, C = CT_ATOM_C;
 enum { ROWS = 16, COLS = 8, UNIT = 16, WARPS = 4 };
 
@@ -92,9 +94,26 @@ static void read_b(const Tile *t, bool is_mn_major, int64_t n_k, int64_t r, char
   }
 }
 
+/* Floats of 4 bits, eight in a word; words of neighbouring columns follow each other, then the next eight rows. */
+static void widen_4(const char *bits, int64_t n_words, int64_t columns, char *to) {
+  float *out = (float *)(void *)to;
+  for (int64_t w = 0; w < n_words; w++) {
+    uint32_t word;
+    memcpy(&word, bits + 4 * w, sizeof word);
+    for (int j = 0; j < 8; j++) {
+      out[(w / columns * 8 + j) * columns + w % columns] =
+          CAST_f32_f4e2m1((uint8_t)(word >> (4 * j) & 15));
+    }
+  }
+}
+
 /* n elements, a multiple of 32, as numbers of 4 bytes. */
 static void widen(const CtMma *m, CtAtomOperand of, const char *bits, int64_t bytes, int64_t n,
                   char *to) {
+  if (m->load[of] == CT_LOAD_f4) { /* rows of A; blocks of 8 columns of B, word by word */
+    widen_4(bits, n / 8, of == A ? 1 : COLS, to);
+    return;
+  }
   for (int64_t i = 0; i < n; i += CT_LANES) {
     loads[m->load[of]](bits + i * bytes, to + i * 4);
   }
@@ -106,6 +125,9 @@ typedef struct Wgmma {
   const CtMma *m;
   Tile tile[2]; /* A, unless it is in registers, and B */
   Tile sums_at; /* in tensor memory; else c */
+  Tile sf[2];   /* scales of A and of B, in tensor memory; unless m->vec is 0 */
+  CtDtype scale;
+  float *sfa, *sfb; /* of the atoms at hand: ROWS, and all columns, by `vec` */
   Fragment a, c;
   bool is_tensor;
   int64_t first_row;
@@ -125,6 +147,9 @@ static void set_scratch(Wgmma *g, char *at) {
   at += (size_t)m->groups * sizeof(CtTcCols);
   g->sums = at;
   at += 4 * m->rest[0] * m->rest[1] * m->size[C];
+  g->sfa = (float *)(void *)at;
+  g->sfb = g->sfa + (size_t)ROWS * (size_t)m->vec;
+  at = (char *)(g->sfb + (size_t)m->groups * COLS * (size_t)m->vec);
   g->numbers = at;
   g->bits = at + 4 * (m->size[A] + most);
 }
@@ -138,16 +163,29 @@ static Tile tile_in(const Wgmma *g, const Tile *t, int block) {
   return there;
 }
 
+/* Scales of rows first .. first + n - 1 of atom r: vec of each row. */
+static void read_scales(const Wgmma *g, int side, int64_t first, int64_t n, int64_t r, float *out) {
+  const Tile *t = &g->sf[side];
+  for (int64_t i = 0; i < n * g->m->vec; i++) {
+    int64_t row = first + i / g->m->vec, j = i % g->m->vec;
+    int64_t at = t->base + t->v_off[row + t->rows * j] + t->r_off[r];
+    out[i] = (float)ct_float_of_bits(g->scale, (uint8_t)t->ptr[at]);
+  }
+}
+
 /* Takes B's atom r apart, or puts its integers into the scratch. Each block of a pair has half of its rows. */
 static void load_b(const Wgmma *g, int64_t r) {
   const CtMma *m = g->m;
   char *to = g->numbers + 4 * (int64_t)m->size[A], *bits = g->bits;
   for (int i = 0; i < (g->pair != NULL ? 2 : 1); i++) {
     Tile t = tile_in(g, &g->tile[B], i);
-    read_b(&t, m->is_mn_major[B], m->k, r, bits);
-    bits += t.rows * m->k * t.bytes;
+    read_b(&t, m->is_mn_major[B], m->words, r, bits);
+    bits += t.rows * m->words * t.bytes;
   }
   widen(m, B, g->bits, g->tile[B].bytes, m->size[B], to);
+  if (m->vec > 0) {
+    read_scales(g, 1, 0, (int64_t)m->groups * COLS, r, g->sfb);
+  }
   for (int i = 0; m->kind == CT_MMA_FLOAT && i < m->groups; i++) {
     ct_tc_cols(&m->model, COLS, m->k, (const float *)(const void *)to + i * COLS * m->k,
                &g->cols[i]);
@@ -167,23 +205,36 @@ static void read_a_tensor(const Tile *t, int64_t first, int64_t n_k, int64_t r, 
 static void load_a(const Wgmma *g, int64_t r) {
   const CtMma *m = g->m;
   if (g->is_tensor && !m->is_a_shared) {
-    read_a_tensor(&g->tile[A], g->first_row, m->k, r, g->bits);
+    read_a_tensor(&g->tile[A], g->first_row, m->words, r, g->bits);
     widen(m, A, g->bits, g->tile[A].bytes, m->size[A], g->numbers);
   } else if (m->is_a_shared) {
-    read_a(&g->tile[A], m->is_mn_major[A], g->first_row, m->k, r, g->bits);
+    read_a(&g->tile[A], m->is_mn_major[A], g->first_row, m->words, r, g->bits);
     widen(m, A, g->bits, g->tile[A].bytes, m->size[A], g->numbers);
   } else {
     gather(m, A, &g->a, r, g->numbers);
+  }
+  if (m->vec > 0) {
+    read_scales(g, 0, g->first_row, ROWS, r, g->sfa);
   }
   if (m->kind == CT_MMA_FLOAT) {
     ct_tc_rows(&m->model, ROWS, m->k, (const float *)(const void *)g->numbers, g->rows);
   }
 }
 
+static void multiply_exact(const Wgmma *g, int i, char *sums) {
+  const CtMma *m = g->m;
+  const CtExact of = {.m = ROWS, .n = COLS, .k = m->k, .vec = m->vec, .sum = CT_f32};
+  const float *b = (const float *)(const void *)(g->numbers + 4 * (int64_t)m->size[A]);
+  ct_exact_product(&of, (const float *)(const void *)g->numbers, b + i * COLS * m->k, g->sfa,
+                   g->sfb + i * COLS * m->vec, (float *)(void *)sums);
+}
+
 static void multiply(const Wgmma *g, char *sums) {
   const CtMma *m = g->m;
   for (int i = 0; i < m->groups; i++, sums += 4 * ROWS * COLS) {
-    if (m->kind == CT_MMA_FLOAT) {
+    if (m->kind == CT_MMA_EXACT) {
+      multiply_exact(g, i, sums);
+    } else if (m->kind == CT_MMA_FLOAT) {
       float *c = (float *)(void *)sums;
       ct_tc_product(&m->model, ROWS, COLS, m->k, g->rows, &g->cols[i], c, c);
     } else {
@@ -318,6 +369,13 @@ static const CtIn *TCGEN05_MMA(const CtIn *in, CtWarp *w) {
       !find_tile(in, w, &t->dst, m->rows, &g.sums_at) ||
       (m->blocks == 2 && !find_pair(in, w, &g))) {
     return NULL;
+  }
+  if (m->vec > 0) {
+    g.scale = t->sf[0].dtype;
+    if (!find_tile(in, w, &t->sf[0], m->rows, &g.sf[0]) ||
+        !find_tile(in, w, &t->sf[1], (int64_t)m->groups * COLS, &g.sf[1])) {
+      return NULL;
+    }
   }
   set_scratch(&g, w->worker->scratch);
   bool accumulates = (*CT_AT(uint32_t, w, in->a) & w->mask) != 0;

@@ -56,6 +56,35 @@ template <class A, class B, class C> void words(const char* name) {
   pairs<A, B, C, 256>(kind, types, std::make_integer_sequence<int, 8>{});
 }
 
+// Products with scales.
+template <class A, class S, int VS, int... I>
+void scaled(const char* name, const char* tail, std::integer_sequence<int, I...>) {
+  (printf("%s,128,%d%s> %u\n", name, 32 + 32 * I, tail,
+          (unsigned)(uint32_t)UMMA::make_instr_desc_block_scaled<A, A, float, S, 128, 32 + 32 * I, Major::K, Major::K>()), ...);
+}
+template <class A, class B> void mixed(const char* name) {
+  for (int n = 32; n <= 256; n += 32) {
+    UMMA::InstrDescriptorBlockScaled d = UMMA::make_instr_desc_block_scaled<A, B, float, float_ue8m0_t, 128, 32, Major::K, Major::K>();
+    d.n_dim_ = n >> 3;
+    printf("SM100_MMA_MXF8F6F4_SS<%s,f32,f8ue8m0,128,%d> %u\n", name, n, (unsigned)d.desc_);
+  }
+}
+
+// Scales of 128 rows in tensor memory: lane, column of 32 bits and byte of scale k of some rows.
+template <class S, int VS, int NSF, int N> void places(const char* name) {
+  auto t = UMMA::tmem_sf_frg<S, VS, 1, true>::make(
+      make_shape(make_shape(Int<128>{}, make_shape(Int<VS>{}, Int<NSF>{})), Int<1>{}, Int<N / NSF>{}));
+  for (int row : {0, 1, 31, 32, 77, 127}) {
+    printf("%s row %d:", name, row);
+    for (int k = 0; k < N; k++) {
+      uint32_t at = t.layout()(make_coord(make_coord(row, make_coord(0, k % NSF)), 0, k / NSF));
+      uint32_t lane = uint32_t(TMEM::DP<S>{});
+      printf(" %u/%u.%u", at / lane, at % lane / 4, at % 4);
+    }
+    printf("\n");
+  }
+}
+
 // The registers of a copy: (thread, bit) -> bit of tensor memory, lane after lane.
 template <class T> void copy(const char* name) {
   printf("%s ", name);
@@ -90,10 +119,19 @@ int main() {
   words<int8_t, uint8_t, int32_t>("SM100_MMA_S8_SS<i8,u8,i32");
   words<uint8_t, int8_t, int32_t>("SM100_MMA_S8_SS<u8,i8,i32");
   words<uint8_t, uint8_t, int32_t>("SM100_MMA_S8_SS<u8,u8,i32");
+  mixed<float_e4m3_t, float_e4m3_t>("f8e4m3,f8e4m3");
+  mixed<float_e4m3_t, float_e5m2_t>("f8e4m3,f8e5m2");
+  mixed<float_e5m2_t, float_e4m3_t>("f8e5m2,f8e4m3");
+  mixed<float_e5m2_t, float_e5m2_t>("f8e5m2,f8e5m2");
+  std::make_integer_sequence<int, 8> eight;
+  scaled<float_e2m1_t, float_ue8m0_t, 32>("SM100_MMA_MXF4_SS<f4e2m1,f4e2m1,f32,f8ue8m0", ",32", eight);
+  scaled<float_e2m1_t, float_ue4m3_t, 16>("SM100_MMA_MXF4_SS<f4e2m1,f4e2m1,f32,f8ue4m3", ",16", eight);
 #define SIZES(shape) COPY(shape##1x) COPY(shape##2x) COPY(shape##4x) COPY(shape##8x) COPY(shape##16x) COPY(shape##32x)
   SIZES(SM100_TMEM_LOAD_32dp32b) COPY(SM100_TMEM_LOAD_32dp32b64x) COPY(SM100_TMEM_LOAD_32dp32b128x)
   SIZES(SM100_TMEM_LOAD_16dp64b) COPY(SM100_TMEM_LOAD_16dp64b64x) COPY(SM100_TMEM_LOAD_16dp64b128x)
   SIZES(SM100_TMEM_LOAD_16dp128b) COPY(SM100_TMEM_LOAD_16dp128b64x)
   SIZES(SM100_TMEM_LOAD_16dp256b)
+  places<float_ue8m0_t, 32, 1, 8>("f8ue8m0");
+  places<float_ue4m3_t, 16, 4, 8>("f8ue4m3");
   TILES(K, half_t, "f16") TILES(K, float_e4m3_t, "f8e4m3") TILES(K, tfloat32_t, "f32") TILES(MN, half_t, "f16")
 }

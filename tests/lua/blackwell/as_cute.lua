@@ -14,6 +14,19 @@ for _, name in ipairs(atoms { family = "tcgen05.ld" }) do
   print(("%s %s"):format(name, coalesce(atom(name).dst, { 1, 1 })))
 end
 
+-- Scales of 128 rows: lane, column and byte.
+for _, dtype in ipairs { f8ue8m0, f8ue4m3 } do
+  local l = tmem_layout(dtype, { 128, 8 })
+  for _, row in ipairs { 0, 1, 31, 32, 77, 127 } do
+    local line = ("%s row %d:"):format(dtype, row)
+    for k = 0, 7 do
+      local at = l(row, k)
+      line = line .. (" %d/%d.%d"):format(at // 4 % 128, at // 512, at % 4)
+    end
+    print(line)
+  end
+end
+
 -- The upper word of the descriptor of A's tile, and its lower word without the address, in the CUDA C
 -- for sm_100a.
 local tiles = [[
