@@ -60,6 +60,7 @@ local products <const> = {
   { "simt 128x64x32 turned, 2 slices", f32, "TN" }, { "simt 128x64x16 turned, pinned", f32, "NN" },
   { "simt 256x128x16 turned", f32, "NN" }, { "simt 128x128x8 turned A", f32, "TT" },
   { "simt 128x64x16 turned", f32, "NN" }, { "simt 128x64x16 turned", f32, "TT" },
+  { "hopper 256x128x32", tf32, "TT" }, -- rows in registers
 }
 
 -- Of tensor cores every row, in one type each.
@@ -69,7 +70,8 @@ for _, row in ipairs(configs.all) do
   if row.types and row.types.i8 then type_name = "i8" end
   if row.types and row.types.f8e4m3 then type_name = "f8e4m3" end
   if row.device == "cuda" and is_first then
-    products[#products + 1] = { row.name, require "cuttle"[type_name], "TN" }
+    local majors = row.majors and not row.majors.TN and next(row.majors) or "TN"
+    products[#products + 1] = { row.name, require "cuttle"[type_name], majors }
   end
 end
 

@@ -6,7 +6,8 @@
 --   *         matmul with the configuration that it picks; with --all or --config others as well
 -- Every result is written over poison and compared in full with the default's, before the times are
 -- taken and again after. A row is run if each word begins one of its name: "bf16", "4096x"; the
--- word "attention" runs the rows of attention.lua instead, which without words come last.
+-- word "attention" runs the rows of attention.lua instead, which without words come last. The word
+-- "majors" runs rows of all types and majornesses instead.
 local ct = require "cuttle"
 local configs = require "configs"
 local data = require "data"
@@ -40,8 +41,34 @@ M.rows = {
   row("f8e4m3", 8192, 8192, 8192, nil, 0.95),
 }
 
+-- What is contiguous in C' = B * A' as BLAS says it, of B first: has A, has B rows of K?
+local majors_of <const> = { TN = { true, true }, NN = { true, false }, TT = { false, true },
+                            NT = { false, false } }
+local wide <const> = { tf32 = "f32", i8 = "i32" }
+
+-- Rows of every majorness; on 16 bits the bar is higher.
+local function major_rows()
+  local list, sizes = {}, ct.device().sm and { 2048, 4096, 8192 } or { 64 }
+  for _, dtype in ipairs { "tf32", "f16", "bf16", "i8" } do
+    for _, majors in ipairs { "TN", "NN", "TT", "NT" } do
+      for _, n in ipairs(sizes) do
+        local p = row(dtype, n, n, n, n > 2048 and ct[dtype].bits == 16 and 1.02 or 1.0)
+        p.result, p.majors = wide[dtype] or dtype, majors
+        p.name = ("%s %s %dx%dx%d"):format(dtype, majors, n, n, n)
+        list[#list + 1] = p
+      end
+    end
+  end
+  return list
+end
+
 -- What the CPU engine can do: no library is beside it.
 local cpu_rows <const> = { row("bf16", 64, 64, 64), row("f16", 128, 64, 32) }
+
+local function rows_of(options)
+  if options.majors then return major_rows() end
+  return ct.device().sm and M.rows or cpu_rows
+end
 
 local function has_words(p, words)
   for _, word in ipairs(words) do
@@ -61,6 +88,7 @@ main.lua hopper [option ...] [word ...]: products on tensor cores beside cuBLAS 
   --lt=N           time N of cuBLASLt's algorithms, the fastest of a screening; 4 without
   --rounds=N       rounds of each regime
   word             rows with a word that begins so: bf16, 4096x, 8192x8192x1024
+  majors           only rows of all types and majornesses: tf32, NN, 4096x
   attention        only attention, beside PyTorch's scaled_dot_product_attention where python3
                    has it; words: full, causal, d128, d64
 ]]
@@ -101,6 +129,8 @@ local function read_options(...)
         .. "--regime=NAME, --lt=N, --rounds=N and --help"):format(word), 0)
     elseif word == "attention" then
       options.attention = true
+    elseif word == "majors" then
+      options.majors = true
     else
       words[#words + 1] = word
     end
@@ -124,10 +154,13 @@ local function buffer(buffers, dtype, n, seed)
 end
 
 local function operands(p, buffers)
-  local function matrix(t, rows, columns) return ct.view(t, ct.row_major { rows, columns }) end
+  local function matrix(t, rows, columns, is_column_major)
+    return ct.view(t, (is_column_major and ct.layout or ct.row_major) { rows, columns })
+  end
+  local by_k = majors_of[p.majors or "TN"]
   local c = ct.tensor(ct[p.result], p.m * p.n)
-  return { A = matrix(buffer(buffers, p.dtype, p.m * p.k, 1), p.m, p.k),
-           B = matrix(buffer(buffers, p.dtype, p.n * p.k, 2), p.n, p.k),
+  return { A = matrix(buffer(buffers, p.dtype, p.m * p.k, 1), p.m, p.k, not by_k[1]),
+           B = matrix(buffer(buffers, p.dtype, p.n * p.k, 2), p.n, p.k, not by_k[2]),
            C = matrix(c, p.m, p.n), out = c }
 end
 
@@ -336,7 +369,7 @@ end
 
 local function run_rows(options, is_wanted, score)
   local buffers, n = {}, 0
-  for _, p in ipairs(ct.device().sm and M.rows or cpu_rows) do
+  for _, p in ipairs(rows_of(options)) do
     if is_wanted(p) then
       measure(p, options, buffers, score)
       n = n + 1
@@ -363,7 +396,7 @@ function M.run(...)
   end
   local began, score, n = tools.now(), tables.new_score(), 0
   local function is_wanted(p) return has_words(p, words) end
-  local with_attention = options.attention or #words == 0
+  local with_attention = options.attention or #words == 0 and not options.majors
   local peer, why
   if with_attention then peer, why = attention.start_peer(options.peer) end
   print(("%s; random normal data; sustained and burst as medians of rounds%s"):format(

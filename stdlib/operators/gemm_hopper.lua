@@ -412,10 +412,10 @@ local function multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
 end
 
 -- The same with rows in registers, where the products of the last slot always run on.
-local function multiply_held(plan, block, state, held, tCsX, tCsY, sums, fetch)
-  return turn.multiply(plan.mma, state, held, tCsX, tCsY, sums, block.k_tiles, {
-    await = function(slot, parity) await(block, slot, parity) end,
-    begin = function(k) fetch_at(plan, block, k, fetch) end,
+local function multiply_held(plan, block, state, held, read, tCsY, sums, fetch)
+  return turn.multiply(plan.mma, state, held, tCsY, sums, block.k_tiles, {
+    read = read, await = function(slot, parity) await(block, slot, parity) end,
+    begun = function(k) fetch_at(plan, block, k, fetch) end,
     release = function(slot) release(plan, block, slot) end })
 end
 
@@ -428,10 +428,13 @@ local function multiply_all(variant, plan, block, C, ending)
   local sums = fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
   local is_shared = variant.schedule == "cooperative"
   local thr = plan.mma:get_slice(is_shared and group * GROUP + own or own)
-  local tCsX = thr:partition_A(block.turned and block.turned.rows or block.rows)
+  local tCsX = not plan.held and thr:partition_A(block.rows)
   local tCsY = thr:partition_B(block.turned and block.turned.columns or block.columns)
-  local held = plan.held
-    and fragment(variant.dtype, plan.mma:partition_shape_A{bN, variant.tile[3]})
+  local held, read
+  if plan.held then
+    held, read = turn.hold(variant, plan.mma, thr, block.rows, is_shared and group or 0,
+      plan.together)
+  end
   local state = pipeline_state(variant.stages)
   local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
     C, tma_tensor(C), block.l)
@@ -456,7 +459,7 @@ local function multiply_all(variant, plan, block, C, ending)
     if promoter then
       multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
     elseif held then
-      slot = multiply_held(plan, block, state, held, tCsX, tCsY, sums, fetch)
+      slot = multiply_held(plan, block, state, held, read, tCsY, sums, fetch)
     else
       slot = multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
     end
@@ -521,7 +524,7 @@ function M.make(variant, ranks)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
-                    turned = turn.begin(variant, plan.turns, rows, columns), fetched = fetched,
+                    turned = turn.begin(variant, plan.turns, columns), fetched = fetched,
                     k_tiles = cdiv(size(A, 1), bK),
                     walk = walk(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
@@ -544,7 +547,7 @@ function M.make(variant, ranks)
       elseif threadIdx.x == 0 then
         load_all(variant, plan, block, B, A)
       elseif block.turned then
-        turn.turn_all(variant, plan, block, function(f) each_tile(variant, block, 0, 1, f) end)
+        turn.turn_all(variant, block, function(f) each_tile(variant, block, 0, 1, f) end)
       end
       if block.panels then
         block.panels:move(function(f) each_tile(variant, block, 0, 1, f) end)

@@ -1,7 +1,7 @@
 -- gemm_hopper_turn.lua: operands of gemm_hopper.lua that wgmma does not take as TMA brings them: of
--- other types than those of 16 bits, it takes only what is contiguous along K in shared memory. The
--- rows of 32-bit types go to registers from where they lie. All else is transposed in its slot, by
--- warps of the group that loads: the slot is then `turned`, and is awaited as such.
+-- other types than those of 16 bits, it takes only what is contiguous along K in shared memory.
+-- Rows go to registers from where they lie. Columns are transposed in their slot, by warps of the
+-- group that loads: the slot is then `turned`, and is awaited as such.
 --
 -- A slot has squares of as many rows, and as many elements of K, as 1024 bits hold. Transposed, a
 -- square takes the same memory. A lane transposes blocks of 4x4 elements. Block (i,j) of a square
@@ -9,7 +9,7 @@
 -- one or more values of i ~ j, writes only what it has read. Nor do lanes have bank conflicts.
 local M = {}
 
-local WARP <const>, TURNERS <const> = 32, 3
+local GROUP <const>, WARP <const>, TURNERS <const> = 128, 32, 3
 local LINE_BITS <const>, BLOCK <const> = 1024, 4
 local ATOM_ROWS <const> = 64
 local AT_ONCE <const> = 4 -- blocks of bytes that a lane transposes
@@ -28,14 +28,13 @@ function M.across(p)
   return q
 end
 
---- What a variant needs of this: {held = are rows in registers?, rows =, columns = are they
---- transposed?, any = is either?}; nil: nothing.
+--- What a variant needs of this: {held = are rows in registers?, columns = are they transposed?,
+--- bits = of an element}; nil: nothing.
 function M.plan(variant)
   local dtype = variant.dtype
-  local rows, columns = is_turned(dtype, variant.b_major), is_turned(dtype, variant.a_major)
-  if not (rows or columns) then return nil end
-  local held = rows and dtype.bits == 32
-  return { held = held, rows = rows and not held, columns = columns, any = columns or not held }
+  local held, columns = is_turned(dtype, variant.b_major), is_turned(dtype, variant.a_major)
+  if not (held or columns) then return nil end
+  return { held = held, columns = columns, bits = dtype.bits }
 end
 
 --- Why a configuration has no kernel for a problem's operands; nil: it has one.
@@ -51,27 +50,28 @@ function M.trouble(config, p)
   end
 end
 
---- In a kernel: the rings as they are when slots are transposed, and an mbarrier for each slot that
---- says so, {rows =, columns =, full =}; nil: none is.
-function M.begin(variant, turns, rows, columns)
-  if not (turns and turns.any) then return nil end
+--- In a kernel: the columns' ring as it is when slots are transposed, and an mbarrier for each slot
+--- that says so, {columns =, full =}; nil: none is.
+function M.begin(variant, turns, columns)
+  if not (turns and turns.columns) then return nil end
+  local n, line = size(columns, 0), size(columns, 1)
   -- In the same memory, with the same swizzle.
-  local function transposed(ring)
-    local n, line = size(ring, 0), size(ring, 1)
-    return view(ring, layout({n, line, variant.stages}, {line, 1, n * line}))
-  end
-  return { rows = turns.rows and transposed(rows), columns = turns.columns and transposed(columns),
+  return { columns = view(columns, layout({n, line, variant.stages}, {line, 1, n * line})),
            full = mbarrier(variant.stages, TURNERS) }
 end
 
---- The tiler of M for groups that have so many rows each, which are adjacent. In registers, rows of
---- the instruction are in an order in which a lane's word of a line has banks of its own. nil: they
---- are as they lie.
+-- By the bits of an element, the order of an instruction's rows in registers. Of words a lane's has
+-- banks of its own in a line; of bytes a lane's two are adjacent.
+local orders <const> = { [32] = { { 4, 2, 2, 2, 2 }, { 1, 16, 4, 8, 32 } },
+                         [8] = { { 8, 2, 4 }, { 2, 1, 16 } } }
+
+--- The tiler of M for groups that have so many rows each, which are adjacent. nil: rows of the
+--- instruction are as they lie.
 function M.permutation(turns, rows, groups)
   local held = turns and turns.held
   if not held and (groups == 1 or rows == ATOM_ROWS) then return nil end
   local extent, strides = ATOM_ROWS, 1
-  if held then extent, strides = {4, 2, 2, 2, 2}, {1, 16, 4, 8, 32} end
+  if held then extent, strides = table.unpack(orders[turns.bits]) end
   return { layout({extent, groups, rows // ATOM_ROWS}, {strides, rows, ATOM_ROWS}) }
 end
 
@@ -102,14 +102,19 @@ local function turn_bytes(raw, turned, i, j)
   end
 end
 
--- Block (i,j) of words.
+-- The same of blocks (i,j) and (i,j ~ 4) of words.
 local function turn_words(raw, turned, i, j)
   local wide = atom("UniversalCopy<u128>", raw.dtype)
-  local held, new = fragment(raw.dtype, {BLOCK, BLOCK}), fragment(raw.dtype, {BLOCK, BLOCK})
-  copy(wide, tile(raw, {BLOCK, BLOCK}, {i, j}), held)
+  local function new() return fragment(raw.dtype, {BLOCK, BLOCK}) end
+  local function at(x, n) return tile(x, {BLOCK, BLOCK}, {i, j ~ 4 * n}) end
+  local held = { new(), new() }
+  for n, block in ipairs(held) do copy(wide, at(raw, n - 1), block) end
   sync_warp()
-  copy(select(held, 1, 0), new)
-  copy(wide, new, select(tile(turned, {BLOCK, BLOCK}, {i, j}), 1, 0))
+  for n, block in ipairs(held) do
+    local across = new()
+    copy(select(block, 1, 0), across)
+    copy(wide, across, select(at(turned, n - 1), 1, 0))
+  end
 end
 
 -- A slot of a ring (rows,K,slot) by the turners, square by square.
@@ -117,9 +122,9 @@ local function turn_slot(ring, turned_ring, slot)
   local raw, turned = ring(_, _, slot), turned_ring(_, _, slot)
   local is_wide = raw.dtype.bits == 32
   local line = LINE_BITS // raw.dtype.bits
-  local across = line // BLOCK                                  -- blocks of a square
-  local apart = is_wide and WARP // across or AT_ONCE           -- values of i ~ j of a step
-  local steps = across // apart                                 -- of a square
+  local across = line // BLOCK                          -- blocks of a square
+  local apart = is_wide and across or AT_ONCE           -- values of i ~ j of a step
+  local steps = across // apart                         -- of a square
   local warp, lane = threadIdx.x // WARP - 1, threadIdx.x % WARP
   for step in range(warp, size(raw, 0) // line * steps, TURNERS) do
     local i, square = lane % across, step // steps
@@ -131,15 +136,14 @@ end
 
 --- The turners' part of a kernel, for the threads of the group that loads; each_tile(f) calls f for
 --- each tile of the block.
-function M.turn_all(variant, plan, block, each_tile)
+function M.turn_all(variant, block, each_tile)
   if threadIdx.x < WARP then return end
   local state = pipeline_state(variant.stages)
   each_tile(function()
     for _ in range(block.k_tiles) do
       local slot = state.slot
       block.full[slot]:wait(state.parity)
-      if plan.turns.rows then turn_slot(block.rows, block.turned.rows, slot) end
-      if plan.turns.columns then turn_slot(block.columns, block.turned.columns, slot) end
+      turn_slot(block.columns, block.turned.columns, slot)
       fence_proxy_async()
       sync_warp()
       if threadIdx.x % WARP == 0 then block.turned.full[slot]:arrive() end
@@ -150,18 +154,58 @@ end
 
 -- {====== Rows in registers ======
 
+-- Bytes of step `step` of K, of the group's rows of a slot: a lane has four of K together in each
+-- of two rows, which are adjacent in each of four lines. So that lanes have banks of their own,
+-- half of them begin with the third line.
+local function hold_bytes(held, slot, step)
+  local from, words = recast(slot, u16), fragment(u32, {4, size(held, 1)}) -- (rows / 2,K), (4,M)
+  local lane, warp = threadIdx.x % WARP, threadIdx.x % GROUP // WARP
+  local four, pair = lane % 4, 8 * warp + lane // 4
+  local late = four // 2 -- the third and fourth line come first
+  local low = where(late == 1, u32(0x1054), u32(0x5410))
+  local high = where(late == 1, u32(0x3276), u32(0x7632))
+  local both = fragment(u16, {1, 2, 2})
+  for i = 0, size(words, 1) - 1 do
+    for half = 0, 1 do
+      local places = tile(from, {ATOM_ROWS // 2, 16}, {i, 2 * step + half})
+      for h = 0, 1 do
+        copy(tile(places, {1, 2}, {pair, 2 * four + (late ~ h)}), both(_, _, h))
+      end
+      local function line(b) return cast(both[{0, b % 2, b // 2}], u32) end
+      local x = byte_perm(line(0), line(1), u32(0x5140))
+      local y = byte_perm(line(2), line(3), u32(0x5140))
+      words[{2 * half, i}], words[{2 * half + 1, i}] = byte_perm(x, y, low), byte_perm(x, y, high)
+    end
+  end
+  copy(recast(words, held.dtype), held)
+end
+
+--- In a kernel: a thread's fragment of rows (V,M,K), and what reads a step of K of a slot into it.
+--- Of a shared tile the thread's group has part number `group` of `n_groups`.
+function M.hold(variant, mma, thr, ring, group, n_groups)
+  local held = fragment(variant.dtype, mma:partition_shape_A{variant.tile[2], variant.tile[3]})
+  if variant.dtype.bits == 8 then
+    local extent = {variant.tile[2] // n_groups, variant.tile[3]}
+    return held, function(step, slot)
+      hold_bytes(held(_, _, step), tile(ring(_, _, slot), extent, {group, 0}), step)
+    end
+  end
+  local mine = thr:partition_A(ring)
+  return held, function(step, slot) copy(mine(_, _, step, slot), held(_, _, step)) end
+end
+
 --- The sums of a tile, of rows in registers. Half of a slot goes there while the products of the
---- half before run. Those of the last slot run on: it is returned, to be released. await(slot,
---- parity) waits for a slot, release(slot) gives it back, begin(slot, k) is called when the first
---- products of a slot run.
-function M.multiply(mma, state, held, tCsX, tCsY, sums, k_tiles, calls)
+--- half before run. Those of the last slot run on: it is returned, to be released. `calls`:
+--- await(slot, parity) waits for a slot, read(step, slot) is M.hold's, begun(k) is called when the
+--- first products of tile k of K run, release(slot) gives a slot back.
+function M.multiply(mma, state, held, tCsY, sums, k_tiles, calls)
   local before, half = 0, size(held, 2) // 2
   for k in range(k_tiles) do
     local slot = state.slot
     calls.await(slot, state.parity)
     for part = 0, 1 do
       for step = part * half, (part + 1) * half - 1 do
-        copy(tCsX(_, _, step, slot), held(_, _, step))
+        calls.read(step, slot)
       end
       wgmma_fence()
       for step = part * half, (part + 1) * half - 1 do
@@ -169,7 +213,7 @@ function M.multiply(mma, state, held, tCsX, tCsY, sums, k_tiles, calls)
           {accumulate = step > 0 or k > 0})
       end
       wgmma_commit()
-      if part == 0 then calls.begin(k) end
+      if part == 0 then calls.begun(k) end
       wgmma_wait(1)
       if part == 0 and k > 0 then calls.release(before) end
     end

@@ -14,6 +14,7 @@ print((text:match "f16 128x64x32\n.-\n"))
 -- expect:
 print(text:match "%* cpu %d+x%d+x%d+ +[%d.e-]+ +- +- +- +- +" ~= nil) -- expect: true
 print(text:match "\n0 of 0 bars met, 0 wrong, %d+ s\n$" ~= nil) -- expect: true
+print(lines("majors --regime=eq --rounds=1 tf32 NN"):match "tf32 %w+ %w+") -- expect: tf32 NN 64x64x64
 io.write(lines("7000 --quick | tail -n 2 | head -n 1")) -- expect: hopper: no row has all of these words: 7000
 io.write((lines("--warm"):gsub("^cuttle: ", "")))  -- expect: bench hopper: there is no option '--warm'; there are --quick, --all, --config=NAME, --regime=NAME, --lt=N, --rounds=N and --help
 io.write((lines("--lt=0"):gsub("^cuttle: ", "")))  -- expect: bench hopper: '--lt=0' has no number; expected one from 1

@@ -41,6 +41,29 @@ local f = problem(view(zeros(f32, 4096), L(by_8)), zeros(f32, row_major{64, 64})
   zeros(f32, row_major{64, 64}))
 f.target, f.sm, f.shared, f.n_sms, f.m, f.n, f.k = "cuda", 90, 232448, 132, 256, 100352, 2304
 print(configs.choose(f).name) -- expect: simple 128x128x8
+-- Types that wgmma takes from shared memory contiguous along K only, in every majorness.
+local function choose_majors(dtype, majors, n)
+  local function operand(by_k)
+    return zeros(dtype, layout({64, 64}, by_k and {64, 1} or {1, 64}))
+  end
+  local p = problem(operand(majors:find "^T" ~= nil), operand(majors:find "N$" ~= nil))
+  p.target, p.sm, p.shared, p.type_name, p.majors = "cuda", 90, 232448, dtype.name, majors
+  p.n_sms, p.m, p.n, p.k = 132, n, n, n
+  print(dtype, majors, n, configs.choose(p).name)
+end
+choose_majors(tf32, "TN", 4096)  -- expect: tf32	TN	4096	hopper 256x128x32
+choose_majors(tf32, "TT", 4096)  -- expect: tf32	TT	4096	hopper 256x128x32
+choose_majors(tf32, "NN", 4096)  -- expect: tf32	NN	4096	hopper 256x128x32, across
+choose_majors(tf32, "NT", 4096)  -- expect: tf32	NT	4096	hopper 128x256x32
+choose_majors(i8, "TN", 4096)    -- expect: i8	TN	4096	hopper 128x128x128, ping-pong
+choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 256x128x128
+for _, majors in ipairs{"TN", "NN", "TT"} do choose_majors(tf32, majors, 1024) end
+-- expect: tf32	TN	1024	hopper 64x64x32
+-- expect: tf32	NN	1024	hopper 64x64x32, across
+-- expect: tf32	TT	1024	hopper 64x64x32
+choose_majors(f8e4m3, "TN", 1024)  -- expect: f8e4m3	TN	1024	hopper 64x64x128
+choose_majors(tf32, "TT", 1280)    -- expect: tf32	TT	1280	hopper 128x128x32
+choose_majors(i8, "NN", 4096)    -- expect: i8	NN	4096	mma 128x256x128
 -- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
 choose(1536, 1536, 1536, 72)  -- expect: 1536	1536	1536	hopper 256x128x64, 4 stages
 choose(2048, 2048, 2048, 72)  -- expect: 2048	2048	2048	hopper 256x128x64
