@@ -168,6 +168,10 @@ class Page:
             raise RuntimeError("%s: %s" % (expression, answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    def settle(self):
+        """Waits until what was asked for is drawn."""
+        self.promised("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def point_of(self, selector):
         """The middle of the element, which is scrolled into view."""
         box = self.value("""(() => {

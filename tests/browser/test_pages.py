@@ -648,14 +648,10 @@ def said(page):
     return [" ".join(t.split()[2:]) for t in texts(page, "#readout p")]
 
 
-def settle(page):
-    page.promised("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-
-
 def address(page, fragment):
     page.value("location.hash = %s" % json.dumps(fragment))
-    settle(page)
-    settle(page)
+    page.settle()
+    page.settle()
 
 
 def reads_and_writes(block, thread, k):
@@ -668,7 +664,7 @@ def reads_and_writes(block, thread, k):
 
 
 def test_launch(page):
-    settle(page)
+    page.settle()
     check("the launch is the title", text(page, "h1"), "turn{grid = {1, 3}, block = 32}")
     check("the first turn is shown", text(page, "#when"), "k: turn 1 of 4")
     check("and what thread 0 does", sorted(said(page)), sorted(reads_and_writes(0, 0, 0)))
@@ -679,27 +675,27 @@ def test_launch(page):
     check("its lines are lit", texts(page, "li.lit .number"), ["7", "9"])
     page.value("document.getElementById('threads').focus()")
     page.press("ArrowRight")
-    settle(page)
+    page.settle()
     check("arrows go from thread to thread", sorted(said(page)), sorted(reads_and_writes(0, 8, 2)))
     page.value("document.getElementById('blocks').focus()")
     page.press("ArrowDown")
-    settle(page)
+    page.settle()
     check("and from block to block", sorted(said(page)), sorted(reads_and_writes(1, 8, 2)))
     page.press(".")
-    settle(page)
+    page.settle()
     check("the full stop is the next step", text(page, "#when"), "k: turn 4 of 4")
     check("the address follows", page.value("location.hash"), "#block=1&thread=8&step=3")
     page.value("document.querySelector('li.marked:nth-of-type(9) [role=button]').focus()")
     page.press(" ")
-    settle(page)
+    page.settle()
     check("a line alone", sorted(said(page)), sorted(reads_and_writes(1, 8, 3)[2:]))
     page.press("Escape")
     page.hover("#blocks")
-    settle(page)
+    page.settle()
     check("the pointer chooses for a while", text(page, "#readout b").split(",")[:2],
           ["block (0", "1)"])
     page.hover("h1")
-    settle(page)
+    page.settle()
     check_tensor_keys(page)
     check_widths(page)
 
@@ -727,7 +723,7 @@ def write_product(folder, way, n):
 
 
 def test_product(page):
-    settle(page)
+    page.settle()
     address(page, "#block=13&thread=10")
     boxes = page.value("""[...document.querySelectorAll(".product .tensor canvas")].slice(0, 3).map((c) => {
       const {left, top, right, bottom} = c.getBoundingClientRect();
@@ -752,12 +748,12 @@ def test_product(page):
 def check_widths(page):
     for width in (1440, 900, 400):
         page.resize(width, 900)
-        settle(page)
+        page.settle()
         check("%d pixels are wide enough" % width,
               page.value("document.documentElement.scrollWidth <= %d" % width), True)
     for theme in ("light", "dark"):
         page.emulate(prefers_color_scheme=theme)
-        settle(page)
+        page.settle()
         check("the picture is " + theme, page.value("""(() => {
           const canvas = document.getElementById("blocks");
           const copy = document.createElement("canvas").getContext("2d");
@@ -772,12 +768,12 @@ def check_tensor_keys(page):
     page.value("[...%s].find((c) => c.getAttribute('aria-label').startsWith('s:')).focus()" % canvas)
     page.press("ArrowDown")
     page.press("ArrowDown")
-    settle(page)
+    page.settle()
     check("arrows walk over a tensor's elements", text(page, "#readout .element"),
           "s(1,0): threads 8, 30")
     page.press("Enter")
     page.press("Enter")
-    settle(page)
+    page.settle()
     check("Enter takes one thread after another", page.value("location.hash"),
           "#block=1&thread=8&step=3")
 

@@ -133,6 +133,6 @@ def run_wanted(tests):
     """Those that the command line names, or all."""
     wanted = sys.argv[4:]
     try:
-        web_page.run_tests([t for t in tests if not wanted or t.__name__ in wanted])
+        web_page.run_tests([t for t in tests if not wanted or t.__name__ in wanted], opened, close)
     finally:
         browser.close()

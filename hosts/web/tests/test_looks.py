@@ -31,15 +31,18 @@ def check_look(page, what):
 
 
 def test_looks():
+    page = opened()
+    fill(page)
     for theme in ("light", "dark"):
+        page.emulate(prefers_color_scheme=theme)
         for width, height in WIDTHS:
-            page = opened(theme=theme, width=width, height=height)
-            fill(page)
+            page.resize(width, height)
+            page.settle()
             for name in PANES:
                 open_tab(page, name)
                 wait_ready(page)
                 check_look(page, "%s, %s, width %d" % (name, theme, width))
-            close(page)
+    close(page)
 
 
 def test_focus():

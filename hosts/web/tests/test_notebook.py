@@ -129,8 +129,7 @@ def test_opening():
     close(page)
 
 
-def test_typing():
-    page = opened()
+def test_typing(page):
     begin(page, 'A = L"(4,8):(8,1)"', "size(A), rank(A)", "(2,2):(1,2)", "composition(A, {2, 4})")
     check("values stand below", values(page), [
         "(4,8):(8,1)", "32\t2", "(2,2):(1,2)", "(2,4):(8,1)"])
@@ -145,11 +144,9 @@ def test_typing():
     settle(page)
     check("later cells see what an earlier one names", values(page), [
         "(4,8):(8,2)", "32\t2", "(2,2):(1,2)", "(2,4):(8,2)"])
-    close(page)
 
 
-def test_several_lines():
-    page = opened()
+def test_several_lines(page):
     begin(page, "local n = 3")
     page.press("Enter")
     for line in ("function twice(x)", "  return 2 * x", "end"):
@@ -165,11 +162,9 @@ def test_several_lines():
         "local n = 3", "function twice(x)\n  return 2 * x\nend", "twice(n)\n+ 1"])
     check("locals and functions live on", values(page), ["3", "", "7"])
     check("the program agrees", native(script(page))[0], "7\n")
-    close(page)
 
 
-def test_errors():
-    page = opened()
+def test_errors(page):
     begin(page, "function f(x)\nreturn x.y.z\nend", "f({})", "1 +* 2", "local a = 1\na()", "1 + 1")
     check("errors stand in their cells", values(page)[1:], [
         "cell 1, line 2: attempt to index a nil value (field 'y')",
@@ -183,11 +178,9 @@ def test_errors():
     page.press("Backspace")
     settle(page)
     check("they go when the cell is right", values(page)[2], "3")
-    close(page)
 
 
-def test_moving():
-    page = opened()
+def test_moving(page):
     begin(page, "x = 1", "x", "x = 2")
     page.press("ArrowUp", ALT)
     settle(page)
@@ -214,11 +207,9 @@ def test_moving():
     page.press("Enter")
     settle(page)
     check("Enter divides a cell", texts(page), ["x = 1", "", "x", "x = 2"])
-    close(page)
 
 
-def test_texts():
-    page = opened()
+def test_texts(page):
     begin(page, "-- ")
     page.type("# Title")
     page.press("Enter")
@@ -242,11 +233,9 @@ def test_texts():
     page.press("/", CTRL)
     settle(page)
     check("and code again", values(page), ["2"])
-    close(page)
 
 
-def test_picture():
-    page = opened()
+def test_picture(page):
     begin(page, "A = layout{8, 8}", 'zipped_divide(A, {2, 4})')
     page.press("Enter", ALT)
     wait("the picture opens", lambda: n_of(page, "dialog iframe") == 1)
@@ -262,11 +251,9 @@ def test_picture():
           ["dialog-close"])
     page.press("Enter")
     check("the focus comes back", focus(page), "Cell 2")
-    close(page)
 
 
-def test_names_at_the_cursor():
-    page = opened()
+def test_names_at_the_cursor(page):
     begin(page, "my_own_layout = layout{4, 8}", "my_o")
     page.press(" ", CTRL)
     wait("the name is completed", lambda: texts(page)[1] == "my_own_layout")
@@ -286,11 +273,9 @@ def test_names_at_the_cursor():
     check("F1 explains the name", text(page, ".help").startswith("zipped_product("), True)
     page.press("Escape")
     check("the focus comes back", focus(page), "Cell 3")
-    close(page)
 
 
-def test_stop():
-    page = opened()
+def test_stop(page):
     begin(page, "x = 7")
     page.press("Enter")
     page.type("while true do end")
@@ -327,16 +312,13 @@ def test_stop():
     settle(page)
     check("the limit of time stops one, too", values(page)[4], "8")
     check("the page lives on", page.complaints(), [])
-    close(page)
 
 
-def test_memory():
-    page = opened()
+def test_memory(page):
     begin(page, "t = {}", "for i = 1, 1e9 do t[i] = ('x'):rep(1 << 20) .. i end", "1 + 1")
     found = values(page)
     check("memory that runs out is an error of the cell", "memory" in found[1], True)
     check("and the page lives on", found[2], "2")
-    close(page)
 
 
 # {====== Files and links ======
@@ -370,8 +352,7 @@ def saved(page, folder, name):
     return data
 
 
-def test_files():
-    page = opened()
+def test_files(page):
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as target:
         for name, data in (("mixed.lua", MIXED.encode()), ("dos.lua", b"-- a\r\nx = 1\r\nprint(x) --=\r\n"),
                            ("open.lua", b"x = 1\nprint(x) --="),
@@ -397,7 +378,6 @@ def test_files():
         choose(page, CUTTLE)
         check("a file that is no text is refused", text(page, "#notice"),
               "%s is not text in UTF-8, so it is no script." % pathlib.Path(CUTTLE).name)
-    close(page)
 
 
 def address(page):
@@ -438,8 +418,7 @@ def test_links():
     close(page, other, again, visitor, third, damaged)
 
 
-def test_share():
-    page = opened()
+def test_share(page):
     begin(page, "x = 1")
     link = address(page)
     # A page over http has no clipboard.
@@ -451,7 +430,7 @@ def test_share():
     check("and says that it is not copied, and its length",
           [words in text(page, "#dialog .body") for words in (
               "Copy it by hand", "%d characters" % len(link))], [True, True])
-    close(page)
+    page.press("Escape")
 
 
 def test_links_of_the_program():
@@ -509,22 +488,31 @@ BRIGHTNESS = """((element, isImage) => {
 })"""
 
 
-def test_looks():
+def looks(page):
+    """Takes a page through both themes and all widths: a theme and a width at a time."""
     for theme in ("light", "dark"):
+        page.emulate(prefers_color_scheme=theme)
         for width, height in WIDTHS:
-            page = opened(theme=theme, width=width, height=height)
-            check_look(page, "the example, %s, width %d" % (theme, width))
-            check("pictures are as %s as the page, width %d" % (theme, width), [
-                page.value(BRIGHTNESS + "(document.body, false) > 128"),
-                page.value(BRIGHTNESS + "(document.querySelector('.opens img'), true) > 128")],
-                  [theme == "light"] * 2)
-            fill(page)
-            check_look(page, "%s, width %d" % (theme, width))
-            close(page)
+            page.resize(width, height)
+            page.settle()
+            yield theme, width
 
 
-def test_names():
+def test_looks():
     page = opened()
+    for theme, width in looks(page):
+        check_look(page, "the example, %s, width %d" % (theme, width))
+        check("pictures are as %s as the page, width %d" % (theme, width), [
+            page.value(BRIGHTNESS + "(document.body, false) > 128"),
+            page.value(BRIGHTNESS + "(document.querySelector('.opens img'), true) > 128")],
+              [theme == "light"] * 2)
+    fill(page)
+    for theme, width in looks(page):
+        check_look(page, "%s, width %d" % (theme, width))
+    close(page)
+
+
+def test_names(page):
     fill(page)
     bad, n_named = web_page.nameless(page)
     check("all that one acts on has a name", bad, [])
@@ -536,11 +524,9 @@ def test_names():
         check("all has a name: " + dialog, web_page.nameless(page)[0], [])
         check_look(page, dialog)
         page.press("Escape")
-    close(page)
 
 
-def test_focus():
-    page = opened()
+def test_focus(page):
     begin(page, "layout{2, 2}", "layout{4, 2}")
     page.value("document.activeElement.blur()")
     faint, seen = [], set()
@@ -554,14 +540,15 @@ def test_focus():
     check("it goes to every cell and its tools", {
         "Cell 1", "Cell 2", "Remove: Cell 2", "Open the picture of Cell 1: (2,2):(1,2)",
         "add-code"} - seen, set())
-    close(page)
 
 
 try:
     web_page.run_tests([
-        test_opening, test_typing, test_several_lines, test_errors, test_moving, test_texts,
-        test_picture, test_names_at_the_cursor, test_stop, test_memory, test_files, test_links,
-        test_share, test_links_of_the_program, test_looks, test_names,
-        test_focus])
+        test_opening,
+        # On one page.
+        test_typing, test_several_lines, test_errors, test_moving, test_texts, test_picture, test_names_at_the_cursor,
+        test_stop, test_files, test_names, test_focus, test_share, test_memory,
+        # Each on pages of its own.
+        test_links, test_links_of_the_program, test_looks], opened, close)
 finally:
     browser.close()

@@ -79,8 +79,7 @@ def test_order_of_keys():
     close(page)
 
 
-def test_run():
-    page = opened()
+def test_run(page):
     write_script(page, SCRIPT)
     run(page)
     check("the output is the program's", text(page, "#output"), native(SCRIPT)[0])
@@ -92,11 +91,9 @@ def test_run():
           page.value("document.querySelector('.mark.error').getAttribute('aria-label')"),
           "Error in line 2")
     check("and says what is wrong", "nosuchname" in text(page, ".message.error"), True)
-    close(page)
 
 
-def test_completion_and_help():
-    page = opened()
+def test_completion_and_help(page):
     write_script(page, "print(zipped_div")
     page.press("End", CTRL)
     page.press("Tab")
@@ -114,11 +111,11 @@ def test_completion_and_help():
     page.hover("#editor .cm-variable-2")
     wait("help under the pointer", lambda: is_shown(page, "#help"))
     check("the pointer on a name shows help", "zipped_divide(" in text(page, "#help-text"), True)
-    close(page)
+    page.press("Escape")
+    page.hover("#run")
 
 
-def test_prompt():
-    page = opened()
+def test_prompt(page):
     to_prompt(page)
     enter(page, "x = 6 * 7")
     enter(page, "x, size(L\"4:1\")")
@@ -144,11 +141,10 @@ def test_prompt():
     line = "document.querySelector('#line').value"
     wait("completion", lambda: page.value(line) != "logical_div")
     check("Tab completes in the prompt", page.value(line), "logical_divide")
-    close(page)
+    page.press("c", CTRL)
 
 
-def test_picture():
-    page = opened()
+def test_picture(page):
     open_tab(page, "picture")
     press_until(page, "Tab", "expression")
     page.press("a", CTRL)
@@ -184,11 +180,9 @@ def test_picture():
     check("what has no value there changes nothing", text(page, "#picture-text"), TILES)
     check("the picture follows the cursor",
           page.value("document.querySelector('#expression').value"), "tiles")
-    close(page)
 
 
-def test_files():
-    page = opened()
+def test_files(page):
     write_script(page, "svg('4:1', 'out.svg')\nio.open('notes.txt', 'w'):write('x'):close()\n")
     run(page)
     wait("the list of files", lambda: "out.svg" in text(page, "#outcome"))
@@ -201,7 +195,6 @@ def test_files():
     wait("the file", lambda: text(page, "#picture-text") == "out.svg")
     check("a picture is shown", "<svg" in page.value("document.querySelector('#picture').srcdoc"),
           True)
-    close(page)
 
 
 # What a page of a script tries, each way with a name of its own: addresses stand for PORT.
@@ -321,8 +314,7 @@ def text_of_focus(page):
     return page.value("document.activeElement.textContent")
 
 
-def test_divider():
-    page = opened()
+def test_divider(page):
     width = "document.querySelector('#results').offsetWidth"
     before = page.value(width)
     press_until(page, "Tab", "divider")
@@ -331,11 +323,9 @@ def test_divider():
     check("the divider moves by keys", before + 150 < page.value(width), True)
     check("and says where it is",
           page.value("document.querySelector('#divider').getAttribute('aria-valuenow')"), "35")
-    close(page)
 
 
-def test_picture_of_prompt():
-    page = opened()
+def test_picture_of_prompt(page):
     open_tab(page, "picture")
     to_prompt(page)
     enter(page, "zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")")
@@ -346,7 +336,6 @@ def test_picture_of_prompt():
     enter(page, "7 * 8")
     wait("an answer", lambda: "56" in text(page, "#dialogue"))
     check("Ctrl+C drops lines that wait for more", text(page, "#mark"), ">")
-    close(page)
 
 
 # The cursor is at the bar: what is drawn, best first, and how many lines run before it.
@@ -375,8 +364,7 @@ NEEDS = [
 ]
 
 
-def test_expressions():
-    page = opened()
+def test_expressions(page):
     for marked, wanted, n_before in EXPRESSIONS:
         before, after = marked.split("|")
         page.value(EDITOR + ".setValue(%s); 0" % json.dumps(before + after))
@@ -392,7 +380,6 @@ def test_expressions():
     for expression, before, needs in NEEDS:
         check("does %s need %s" % (expression, json.dumps(before)), page.value(
             "needsLines(%s, %s)" % (json.dumps(expression), json.dumps(before))), needs)
-    close(page)
 
 
 def compared(page):
@@ -466,8 +453,7 @@ def check_compare_again(page):
 
 
 # Where lines are moved, added and taken away: the sides give the texts back, and equal lines are most.
-def test_difference():
-    page = opened()
+def test_difference(page):
     for before, after, n_same in [
             ("a b c d", "a x y d e", 2), ("a", "a", 1), ("a b", "b a", 1), ("a a a", "a", 1),
             ("x a b c", "a b c y", 3)]:
@@ -476,7 +462,6 @@ def test_difference():
         sides = [" ".join(row[side][1] for row in rows if row[side]) for side in ("left", "right")]
         check("the difference of %s and %s" % (before, after), [*sides, sum(row["same"] for row in rows)],
               [before, after, n_same])
-    close(page)
 
 
 def cuda_marks(page, where):
@@ -484,8 +469,7 @@ def cuda_marks(page, where):
                       "mark.parentElement.querySelector('.CodeMirror-line').textContent)" % where)
 
 
-def test_cuda():
-    page = opened()
+def test_cuda(page):
     write_script(page, SCRIPT)
     open_tab(page, "cuda")
     emitted = "document.querySelector('#cuda .CodeMirror').CodeMirror.getValue()"
@@ -513,7 +497,6 @@ def test_cuda():
     page.press("Home", CTRL)
     check_hover(page)
     check_no_links(page)
-    close(page)
 
 
 def hover_line(page, where, part):
@@ -543,8 +526,7 @@ def check_no_links(page):
     check("an error has no lines of the script", cuda_marks(page, "#editor") + cuda_marks(page, "#cuda"), [])
 
 
-def test_reports():
-    page = opened()
+def test_reports(page):
     write_script(page, SCRIPT)
     for name in ("check", "profile", "trace", "timeline"):
         open_tab(page, name)
@@ -566,22 +548,19 @@ def test_reports():
     page.type("-- more")
     check("a report of an older script says so", text(page, "#pane-timeline .controls .muted"),
           "The script has changed.")
-    close(page)
+    page.emulate(prefers_color_scheme="light")
 
 
-def test_findings_before_an_error():
-    page = opened()
+def test_findings_before_an_error(page):
     write_script(page, RACE + "error('too late')\n")
     open_tab(page, "check")
     wait("a finding", lambda: is_shown(page, ".message.finding"))
     wait("the error of the script", lambda: "too late" in text(page, "#pane-check .log"))
     check("the finding counts, and the error is shown", "too late" in text(
         page, "#pane-check .log .err"), True)
-    close(page)
 
 
-def test_findings():
-    page = opened()
+def test_findings(page):
     write_script(page, RACE)
     open_tab(page, "check")
     wait("a finding", lambda: is_shown(page, ".message.finding"))
@@ -596,7 +575,6 @@ def test_findings():
     page.press("F8")
     check("F8 goes to it", page.value(EDITOR + ".getCursor().line"), RACE_LINE - 1)
     check("and says it", text(page, "#spoken"), message)
-    close(page)
 
 
 def test_link_to_finding():
@@ -657,8 +635,7 @@ def test_share():
     close(bad, page)
 
 
-def test_share_of_a_long_script():
-    page = opened()
+def test_share_of_a_long_script(page):
     numbers = "".join(hashlib.sha256(bytes([i])).hexdigest() for i in range(250))
     write_script(page, "-- " + numbers + "\n")
     press_until(page, "Tab", "share")
@@ -666,7 +643,7 @@ def test_share_of_a_long_script():
     wait("the dialog", lambda: is_shown(page, "#address"))
     check("a long link is said to be long", "cut links as long as this one" in text(
         page, "#dialog .body"), True)
-    close(page)
+    page.press("Escape")
 
 
 def test_link_of_program():
@@ -683,8 +660,7 @@ def test_link_of_program():
     close(page)
 
 
-def test_endless_loop():
-    page = opened()
+def test_endless_loop(page):
     to_prompt(page)
     enter(page, "x = 1")
     write_script(page, "print('begun')\nwhile true do end\n")
@@ -709,7 +685,6 @@ def test_endless_loop():
     write_script(page, SCRIPT)
     run(page)
     check("the page lives on", text(page, "#output"), native(SCRIPT)[0])
-    close(page)
 
 
 def test_menus():
@@ -823,11 +798,11 @@ def test_lacking():
 
 
 run_wanted([
-    test_opening, test_server, test_order_of_keys, test_run, test_completion_and_help, test_prompt,
-    test_expressions, test_picture, test_picture_of_prompt, test_files,
-    test_frames_run_nothing_of_a_script, test_divider, test_cuda,
-    test_compare, test_difference,
-    test_reports, test_findings, test_findings_before_an_error, test_link_to_finding, test_share,
-    test_share_of_a_long_script, test_link_of_program,
-    test_endless_loop, test_menus, test_theme, test_lacking,
+    # On one page.
+    test_run, test_completion_and_help, test_prompt, test_expressions, test_picture, test_picture_of_prompt,
+    test_files, test_divider, test_cuda, test_difference, test_reports, test_findings, test_findings_before_an_error,
+    test_share_of_a_long_script, test_endless_loop,
+    # Each on pages of its own.
+    test_opening, test_server, test_order_of_keys, test_frames_run_nothing_of_a_script, test_compare,
+    test_link_to_finding, test_share, test_link_of_program, test_menus, test_theme, test_lacking,
 ])

@@ -34,13 +34,24 @@ def any_browser(program):
     return Browser(program)
 
 
-def run_tests(tests):
-    """Runs functions; one that raises has failed."""
+def run_tests(tests, opened=None, close=None):
+    """Runs functions; one that raises has failed. Those in a row that take a page get the same one, as the test before
+    has left it: to load one costs a second of a processor."""
+    page = None
     for test in tests:
+        takes_page = test.__code__.co_argcount > 0
         try:
-            test()
+            if takes_page:
+                page = page or opened()
+                test(page)
+            else:
+                page = page and close(page)
+                test()
         except Exception:
+            page = None
             tap.note_failure(test.__name__)
+    if page:
+        close(page)
     tap.finish()
 
 
