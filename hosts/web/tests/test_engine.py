@@ -20,7 +20,7 @@ PLAYGROUND, CUTTLE, BROWSER = [os.path.abspath(path) for path in sys.argv[1:3]] 
 HERE = pathlib.Path(__file__).parent
 READY_S = 100  # machines that run tests are busy; the figure is printed
 CHECK_S = 300  # likewise
-LIMIT_S = 2    # of requests that do not end
+LIMIT_S = 1    # of requests that do not end
 ENVIRONMENT = dict(os.environ, CUTTLE_NVRTC="/none", LC_ALL="C.UTF-8", TERM="dumb", COLUMNS="80", CUTTLE_DEVICE="cpu",
                    CUTTLE_LIBEDIT="off")
 

@@ -315,7 +315,7 @@ def test_stop(page):
 
 
 def test_memory(page):
-    begin(page, "t = {}", "for i = 1, 1e9 do t[i] = ('x'):rep(1 << 20) .. i end", "1 + 1")
+    begin(page, "t = {}", "for i = 1, 1e9 do t[i] = ('x'):rep(1 << 10):rep(1 << 10) end", "1 + 1")
     found = values(page)
     check("memory that runs out is an error of the cell", "memory" in found[1], True)
     check("and the page lives on", found[2], "2")
