@@ -29,7 +29,7 @@ typedef struct State {
   Flight *flight;
 } State;
 
-/* The fragments that an operation holds: room for Walk.n_fragments entries. */
+/* The fragments that an operation holds: room for all of the kernel. */
 typedef struct Hold {
   struct Hold *next;
   CtVal v;
@@ -121,7 +121,7 @@ static void hold(Walk *w, CtVal v, uint32_t buf) {
   }
   if (h == NULL) {
     h = room(w, 1, sizeof *h);
-    uint32_t *bufs = room(w, w->n_fragments, sizeof *bufs);
+    uint32_t *bufs = room(w, w->e->ir->n_bufs, sizeof *bufs);
     if (w->failed) {
       return;
     }
@@ -159,6 +159,36 @@ static bool starts_from_0(const CtIr *ir, const CtInst *wgmma) {
   return accumulate->op == CT_OP_CONST && accumulate->imm.i == 0;
 }
 
+/* The registers that a STORE of a value computed from `sums` writes; 0: it is none. */
+static uint32_t computed_from(const CtIr *ir, const CtInst *store, uint32_t sums) {
+  const CtInst *value = store->op == CT_OP_STORE ? ct_inst(ir, store->args[1]) : NULL;
+  uint32_t to = value == NULL ? 0 : ct_ir_memory(ir, (uint32_t)store->imm.i);
+  for (uint32_t i = 0; value != NULL && i < value->n_args; i++) {
+    const CtInst *from = ct_inst(ir, value->args[i]);
+    if (from->op == CT_OP_LOAD && ct_ir_memory(ir, (uint32_t)from->imm.i) == sums &&
+        ir->bufs[to].space == CT_REGISTER && to != sums) {
+      return to;
+    }
+  }
+  return 0;
+}
+
+/* Of sums that a wgmma after the fence replaces: holds what was computed from them since the wait
+   in the same list. The compiler would move that behind the wgmma, and copy all the sums. */
+static void hold_computed(Walk *w, CtVal fence, uint32_t sums) {
+  const CtIr *ir = w->e->ir;
+  CtVal wait = ct_inst(ir, fence)->prev;
+  while (wait != 0 && ct_inst(ir, wait)->op != CT_OP_WGMMA_WAIT) {
+    wait = ct_inst(ir, wait)->prev;
+  }
+  for (CtVal v = wait; v != 0 && v != fence; v = ct_inst(ir, v)->next) {
+    uint32_t buf = computed_from(ir, ct_inst(ir, v), sums);
+    if (buf != 0) {
+      hold(w, fence, buf);
+    }
+  }
+}
+
 /* Holds the registers that the wgmmas after v read, up to the next fence or the end of the
    group. */
 static void step_fence(Walk *w, CtVal fence, State *s) {
@@ -173,6 +203,8 @@ static void step_fence(Walk *w, CtVal fence, State *s) {
       const CtTile *t = inst->u.tile;
       if (!starts_from_0(ir, inst)) {
         hold(w, fence, ct_ir_memory(ir, t->dst.buf));
+      } else {
+        hold_computed(w, fence, ct_ir_memory(ir, t->dst.buf));
       }
       if (!t->wgmma->is_a_shared) {
         hold(w, fence, ct_ir_memory(ir, t->a.buf));
