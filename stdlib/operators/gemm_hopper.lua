@@ -42,6 +42,7 @@ local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
 local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all loaded
 local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
+local SCALES_ID <const> = 8 -- of those of the groups' staged scales
 
 -- By the type of A and B: K of an instruction, and the end of its name; rows in registers have _RS
 -- in place of _SS.
@@ -60,7 +61,7 @@ function M.n_threads(config) return GROUP * (1 + n_groups(config)) end
 function M.shared_bytes(config, dtype)
   local bM, bN, bK = table.unpack(config.tile)
   return config.stages * (bM + bN) * bK * dtype.bits // 8 + n_groups(config) * store.bytes(config)
-    + 16 * config.stages
+    + 16 * config.stages + scaling.bytes(config, n_groups(config))
 end
 
 -- {====== What a problem must be ======
@@ -231,6 +232,7 @@ local function plan_of(variant)
            bytes = (bM + (variant.rows or bN)) * bK * variant.dtype.bits // 8,
            tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
              * variant.dtype.bits // 8,
+           waves = scaling.is_deep(variant) and bN // together // ROWS or 1,
            store = store.plan(variant, mma_of, bN // together, held) }
 end
 
@@ -366,29 +368,41 @@ local function fetch_at(plan, block, k, fetch)
   if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
 end
 
--- Waits for the next slot and begins its products, number k of the tile, which are added to sums
--- unless is_alone. Returns the slot.
-local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch, is_alone)
+-- Begins the products of a slot that is full.
+local function begin_in(plan, slot, tCsX, tCsY, sums, accumulate)
+  wgmma_fence()
+  gemm(plan.mma, tCsX, tCsY(_, _, _, slot), sums, {accumulate = accumulate})
+  wgmma_commit()
+end
+
+-- Waits for the next slot and begins its products, number k of the tile, which are added to sums.
+-- Returns the slot.
+local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
   local slot = state.slot
   await(block, slot, state.parity)
-  wgmma_fence()
-  gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), sums,
-    {accumulate = not is_alone and k > 0})
-  wgmma_commit()
+  begin_in(plan, slot, tCsX(_, _, _, slot), tCsY, sums, k > 0)
   fetch_at(plan, block, k, fetch)
   return slot
 end
 
--- The sums of a tile by one group, whose blocks of K have scales: the other group multiplies while
--- this one adds a block's sums.
+-- The sums of a tile by one group, whose blocks of K have scales: other groups multiply while this
+-- one adds a block's sums. Those of 64 rows at a time, so that they are few.
 local function multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
   clear(sums)
+  promoter:start(block.k_tiles)
   for k in range(block.k_tiles) do
-    local factors = promoter:load(k)
-    local slot = begin_products(plan, block, state, k, tCsX, tCsY, promoter.part, fetch, true)
-    wgmma_wait(0)
-    release(plan, block, slot)
-    promoter:add(sums, factors)
+    local slot, waves = state.slot, plan.waves
+    local scales_of = promoter:next(k)
+    await(block, slot, state.parity)
+    for wave = 0, waves - 1 do
+      local rows = tCsX(_, _, _, slot)
+      if waves > 1 then rows = tile(rows, {size(rows, 0), 1, size(rows, 2)}, {0, wave, 0}) end
+      begin_in(plan, slot, rows, tCsY, promoter.part, false)
+      if wave == 0 then fetch_at(plan, block, k, fetch) end
+      wgmma_wait(0)
+      if wave == waves - 1 then release(plan, block, slot) end
+      promoter:add(sums, scales_of(), wave)
+    end
     state:advance()
   end
 end
@@ -439,8 +453,11 @@ local function multiply_all(variant, plan, block, C, ending)
   local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
     C, tma_tensor(C), block.l)
 
+  local function block_row(row)
+    return plan.high > 1 and row * plan.high + cluster_rank() or row
+  end
   local function own_row(row)
-    if plan.high > 1 then row = row * plan.high + cluster_rank() end
+    row = block_row(row)
     return is_shared and row * plan.together + group or row
   end
 
@@ -453,8 +470,11 @@ local function multiply_all(variant, plan, block, C, ending)
     local to = out:of(part)
     local function fetch() to:fetch(own_row(row), column) end
     local promoter = scaling.begin(variant, ending.scales, sums, to.l, function()
-      return to:places(thr, {bN, bM}, row, column)
-    end)
+      return to:places(thr, {bN, bM}, block_row(row), column)
+    end, plan.waves, block.scales and
+      { memory = block.scales(_, _, group), first = column * bM, own = own, threads = GROUP,
+        at = thr:partition_C(identity_tensor{bN, bM})[0][2],
+        together = named_barrier(SCALES_ID + group, GROUP) })
     local slot
     if promoter then
       multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
@@ -515,7 +535,7 @@ function M.make(variant, ranks)
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high * (plan.held and GROUP // WARP or 1)
   reduce.plan(variant, plan.mma, GROUP * plan.together, true)
-  scaling.plan(variant, plan.mma, true)
+  scaling.plan(variant, plan.mma, true, true)
   local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
 
   local function body(A, B, C, alpha, beta, operands, order, of_ranks)
@@ -523,9 +543,10 @@ function M.make(variant, ranks)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
+    local scales = scaling.memory(variant, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     turned = turn.begin(variant, plan.turns, columns), fetched = fetched,
-                    k_tiles = cdiv(size(A, 1), bK),
+                    scales = scales, k_tiles = cdiv(size(A, 1), bK),
                     walk = walk(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
     if variant.grouped then

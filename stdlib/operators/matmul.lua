@@ -62,7 +62,8 @@ local NO_EPILOGUE <const> = {}
 -- Does a tile overhang?
 local function is_ragged(config, p)
   local bM, bN, bK = table.unpack(config.tile)
-  return p.groups ~= nil or p.m % bM ~= 0 or p.n % bN ~= 0 or p.k % bK ~= 0
+  return p.groups ~= nil or p.m % bM ~= 0 or p.n % (bN * (config.cluster or 1)) ~= 0
+    or p.k % bK ~= 0
 end
 
 -- Is there nothing to do with the sums, in a template that makes something of that?

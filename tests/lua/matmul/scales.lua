@@ -58,6 +58,10 @@ local function try(dtype, m, n, k, scale_a, scale_b, options)
 end
 
 local sm = device().sm or 90
+-- Blocks of a cluster share the columns; one of the two here has no rows.
+local pairs_of_blocks = { name = "pairs", template = "cuttle.gemm_hopper", tile = { 128, 128, 128 },
+  schedule = "cooperative", stages = 4, store = { 1, 2 }, order = "groups", group = 8, blocks = 132,
+  cluster = 2, scaled = true }
 try(f8e4m3, 20, 30, 200, 2.0, powers{1})
 try(f8e4m3, 20, 30, 200, powers{20}, powers{30, 1}, { by_columns = true })
 try(f8e4m3, 20, 140, 260, powers{20, 3}, powers{2, 3})
@@ -74,7 +78,12 @@ if sm == 90 then
   for _, by_columns in ipairs { false, true } do
     try(f8e4m3, 72, 144, 272, powers{72, 3}, powers{2, 3},
       { config = "hopper 128x128x128, scaled", by_columns = by_columns })
+    try(f8e4m3, 272, 144, 272, powers{272, 3}, powers{2, 3},
+      { config = "hopper 128x256x128, scaled", by_columns = by_columns })
   end
+  try(f8e4m3, 144, 272, 400, powers{144, 4}, powers{272, 4},
+    { config = "hopper 128x256x128, scaled" })
+  try(f8e4m3, 144, 144, 272, powers{144, 3}, powers{144, 3}, { config = pairs_of_blocks })
   try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
     l = 2 })
   try(f8e4m3, 64, 64, 128, powers{64}, powers{64}, { config = "hopper 64x64x128, scaled" })
