@@ -41,6 +41,13 @@ local function operand(dtype, rows, depth, major)
   return zeros(dtype, major == "k" and row_major{ rows, depth } or layout{ rows, depth })
 end
 
+-- The same elements, of which no single stride describes the rows.
+local function nested(t)
+  local rows, depth, along = size(t, 0), size(t, 1), stride(t)
+  return view(zeros(t.dtype, 4 * cosize(t.layout)),
+    layout({ { rows // 2, 2 }, depth }, { { along[1], 2 * cosize(t.layout) }, along[2] }))
+end
+
 local function wants(row)
   for _, word in ipairs(words) do
     if not row.name:find(word, 1, true) then return false end
@@ -74,15 +81,21 @@ end
 local function compile(row, dtype, majors)
   local bM, bN, bK = table.unpack(row.tile)
   local major = majors_of[majors]
-  local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, bN, bK, major[2])
-  local C = zeros(results[dtype.name] or dtype, { bM, bN })
+  local n = row.rows or bN
+  local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, n, bK, major[2])
+  local C = zeros(results[dtype.name] or dtype, { bM, n })
   local options = { config = measured.by_name(row.name), split = 1 }
+  if row.gathers then A, B = nested(A), nested(B) end
+  if row.scaled then
+    options.scale_a, options.scale_b = ones(f32, { bM, 1 }), ones(f32, { cdiv(bN, 128), 1 })
+  end
   if in_groups then -- of columns; in C by rows these would be rows
     A = view(A, layout({ bM, bK, 1 }, { stride(A)[1], stride(A)[2], 0 }))
     options.groups = full(i32, 1, bN)
   end
-  local ok, _, _, steps = pcall(operator.prepare, A, B, C, options)
+  local ok, steps_or_why, _, steps = pcall(operator.prepare, A, B, C, options)
   if not ok and in_groups then return end -- not each configuration has groups
+  if not ok then error(steps_or_why, 0) end
   local launch, args = steps[1].kernel(steps[1].launch), steps[1].args
   local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups" or "")
   local key = is_check and ledger.key(launch, table.unpack(args)) or nil
