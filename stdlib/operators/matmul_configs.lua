@@ -69,9 +69,10 @@ local function is_bare(p, row)
     and not p.bias and not p.epilogue and not p.scales
 end
 
--- Tiles enough for all multiprocessors, and K long enough for the tail to count little.
-local function deep(m_tile, n_tile)
-  local is_full = fills(1, m_tile, n_tile)
+-- Tiles enough for all multiprocessors, or for so many of them, and K long enough for the tail to
+-- count little.
+local function deep(m_tile, n_tile, each)
+  local is_full = fills(each or 1, m_tile, n_tile)
   return function(p) return p.k >= 512 and is_full(p) end
 end
 
@@ -118,7 +119,7 @@ M.list = {
     when = function(p) return p.unsplit and at_most(2, 64, 64)(p) end },
   { name = "simt 256x128x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 4, min_blocks = 1,
-    order = "m4 ~n2 ~m ~n", group = 8, emission = { registers = 208 }, when = deep(256, 128) },
+    order = "m4 ~n2 ~m ~n", group = 8, emission = { registers = 208 }, when = deep(256, 128, 0.95) },
   { name = "simt 128x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
     tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3, min_blocks = 4,
     order = "m2 ~n m", when = fills(1, 128, 64) },
