@@ -88,19 +88,29 @@ function M.flat(t)
   return flat
 end
 
---- That a result has a place for each of its elements, which none of `others` has: flat tensors, to
---- which the result is added.
-function M.check_memory(op, x, name, others)
-  local t = M.flat(M.describe(op, x, name))
+--- That a result, as of M.flat, has a place for each of its elements.
+function M.check_distinct(op, t)
   if overlap.has_shared(t) then
-    tiles.fail(op, "%s is %s: elements share memory, so they cannot hold different results", name,
-      x.layout)
+    tiles.fail(op, "%s is %s: elements share memory, so they cannot hold different results", t.name,
+      t.tensor.layout)
   end
+end
+
+--- That it shares memory with none of `others`, of which some may be false.
+function M.check_apart(op, t, others)
   for _, other in ipairs(others) do
-    if overlap.shares(t, other) then
-      tiles.fail(op, "%s shares memory with %s; give it memory of its own", name, other.name)
+    if other and overlap.shares(t, other) then
+      tiles.fail(op, "%s shares memory with %s; give %s memory of its own", t.name, other.name,
+        t.name)
     end
   end
+end
+
+--- Both of a tensor, which is added to the others.
+function M.check_memory(op, x, name, others)
+  local t = M.flat(M.describe(op, x, name))
+  M.check_distinct(op, t)
+  M.check_apart(op, t, others)
   others[#others + 1] = t
 end
 

@@ -120,6 +120,18 @@ local function meet(starts, length, other_starts, other_length)
   return false
 end
 
+--- Is element i of both at one address, for all i? Modes of extent 1 do not count.
+function M.is_same(a, b)
+  local function modes(t)
+    local words = { t.tensor.dtype.name, (internal.launch.address(t.tensor)) }
+    for i, extent in ipairs(t.extent) do
+      if extent ~= 1 then words[#words + 1] = ("%d:%d"):format(extent, t.stride[i]) end
+    end
+    return table.concat(words, " ")
+  end
+  return modes(a) == modes(b)
+end
+
 -- {first byte, bytes, number, stride} of rows of adjacent bytes that lie evenly apart, or nil.
 local function even_rows(t)
   local modes, bytes = modes_of(t), t.tensor.dtype.bytes

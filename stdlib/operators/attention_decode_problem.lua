@@ -12,7 +12,6 @@
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
-local overlap = require "cuttle.overlap"
 local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
 local M = {}
@@ -205,15 +204,8 @@ end
 -- {====== Results ======
 
 local function check_apart(t, others)
-  for _, other in ipairs(others) do
-    if overlap.shares(t, other) then
-      fail("%s shares memory with %s; give %s memory of its own", t.name, other.name, t.name)
-    end
-  end
-  if overlap.has_shared(t) then
-    fail("%s is %s: elements share memory, so they cannot hold different results", t.name,
-      t.tensor.layout)
-  end
+  arguments.check_distinct(op, t)
+  arguments.check_apart(op, t, others)
 end
 
 -- O of Q's modes, of depth Dv; is_flat: without S.

@@ -12,7 +12,6 @@
 -- caller gets.
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
-local overlap = require "cuttle.overlap"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
 local shapes = require "cuttle.attention_shapes"
@@ -121,17 +120,6 @@ local function check_same(t, like)
   end
 end
 
-local function check_distinct(t)
-  local is_empty = false
-  for _, n in ipairs(t.extent) do is_empty = is_empty or n == 0 end
-  for i, n in ipairs(t.extent) do
-    if t.stride[i] == 0 and n > 1 and not is_empty then
-      fail("%s is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
-        .. "results", t.name, t.tensor.layout, i - 1)
-    end
-  end
-end
-
 -- A tensor of the shape of `like`.
 local function operand_like(like, t, name)
   local r = operand(t, name, #like.given == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" })
@@ -144,7 +132,7 @@ local function to_result(like, t, name, dtype)
   local as = like.tensor
   if t == nil then t = on_device.new(as.device, dtype or as.dtype, row_major(like.given)) end
   local r = operand_like(like, t, name)
-  check_distinct(r)
+  arguments.check_distinct(op, r)
   return r
 end
 
@@ -179,7 +167,7 @@ local function to_lse(q, lse)
       tiles.type_name(lse))
   end
   local t = lse_of(q, lse, "lse")
-  check_distinct(t)
+  arguments.check_distinct(op, t)
   return t
 end
 
@@ -194,12 +182,7 @@ end
 local function check_results(results, inputs)
   for _, r in ipairs(results) do
     check_device(r, inputs[1])
-    for _, t in ipairs(inputs) do
-      if overlap.shares(r, t) then
-        fail("%s shares memory with %s: blocks still read %s when others write; give %s memory of "
-          .. "its own", r.name, t.name, t.name, r.name)
-      end
-    end
+    arguments.check_apart(op, r, inputs)
   end
 end
 

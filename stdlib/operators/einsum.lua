@@ -3,7 +3,6 @@
 -- it by the template that fits (matmul_configs.lua, gemm_nested.lua), or einsum_plain.lua does.
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
-local overlap = require "cuttle.overlap"
 local texts = require "cuttle.einsum_text"
 local modes = require "cuttle.einsum_modes"
 local plain = require "cuttle.einsum_plain"
@@ -54,17 +53,14 @@ end
 
 local function check_result(op, c, operands)
   local flat = arguments.flat(arguments.describe(op, c.tensor, "C", true))
-  if overlap.has_shared(flat) then
-    tiles.fail(op, "C is %s: elements share memory, so they cannot hold different sums",
-      c.tensor.layout)
-  end
+  arguments.check_distinct(op, flat)
   for _, x in ipairs(operands) do
     if x.tensor.device ~= c.tensor.device then
       tiles.fail(op, "%s is on %s but C is on %s; expected all on one device", x.what,
         x.tensor.device, c.tensor.device)
-    elseif overlap.shares(flat, arguments.flat(arguments.describe(op, x.tensor, x.what, true))) then
-      tiles.fail(op, "C shares memory with %s; give C memory of its own", x.what)
     end
+    local other = arguments.flat(arguments.describe(op, x.tensor, x.what, true))
+    arguments.check_apart(op, flat, { other })
   end
 end
 

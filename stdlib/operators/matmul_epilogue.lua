@@ -2,6 +2,7 @@
 -- list follow (v, m, n, l) in the function's arguments. Operands with names, outputs and glu make
 -- it a function (v, e) of an element, gemm_element.lua.
 local arguments = require "cuttle.arguments"
+local overlap = require "cuttle.overlap"
 local reduce = require "cuttle.gemm_reduce"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -116,10 +117,35 @@ local function check_outputs(options, p)
   end
 end
 
+-- Operands, flat, by name; numbers are none.
+local function described(operands, names)
+  local list = {}
+  for i = 1, #names do
+    local x = operands[names[i]]
+    if is_tensor(x) then
+      local name = type(names[i]) == "string" and "operand " .. names[i] or "operand " .. i
+      list[#list + 1] = arguments.flat(arguments.describe("matmul", x, name, true))
+    end
+  end
+  return list
+end
+
+-- A result takes the place of an operand element by element, or not at all: other elements are
+-- written before the epilogue reads them. One that is reduced has no elements of C.
+local function check_in_place(result, operands, is_reduced)
+  for _, t in ipairs(operands) do
+    if overlap.shares(result, t) and (is_reduced or not overlap.is_same(result, t)) then
+      fail("%s shares memory with %s, but not element by element: it would be read after it is "
+        .. "written; give %s memory of its own", result.name, t.name, result.name)
+    end
+  end
+end
+
 -- Adds the outputs to what is named, and to the operands.
 local function add_outputs(options, p, made)
   check_outputs(options, p)
   local others = { arguments.flat(p.a), arguments.flat(p.b), arguments.flat(p.c) }
+  local read = described(made.by_name, names_of(made.by_name, "operands") or {})
   for _, name in ipairs(names_of(options.outputs, "outputs")) do
     check_name(name, "outputs")
     local x, op = tensor_of(options.outputs[name], name)
@@ -135,6 +161,7 @@ local function add_outputs(options, p, made)
     made.operands[#made.operands + 1] = op == "store" and like_C(x, name, p)
       or reduced(x, name, op, p)
     arguments.check_memory("matmul", x, "outputs." .. name, others)
+    check_in_place(others[#others], read, op ~= "store")
   end
 end
 
@@ -191,7 +218,13 @@ function M.read(options, p)
   end
   check_glu(options, p)
   local made = named_of(options, operands, p)
-  for i, x in ipairs(operands) do check_place(x, p.c.tensor.device, ("operand %d"):format(i)) end
+  local places = {}
+  for i, x in ipairs(operands) do
+    check_place(x, p.c.tensor.device, ("operand %d"):format(i))
+    places[i] = i
+  end
+  local c = arguments.flat(p.c)
+  check_in_place(c, described(operands, names_of(operands, "operands") or places))
   if made then
     return { epilogue = epilogue, operands = made.operands, named = made.named,
              glu = options.glu or nil }

@@ -15,7 +15,6 @@ local arguments = require "cuttle.arguments"
 local epilogues = require "cuttle.matmul_epilogue"
 local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_nested"
-local overlap = require "cuttle.overlap"
 local configs = require "cuttle.matmul_configs"
 local scales = require "cuttle.matmul_scales"
 local M = {}
@@ -98,18 +97,6 @@ local function check_result(a, b, c, options, groups)
   end
 end
 
-local function check_distinct(c)
-  for i = 1, 3 do
-    if c.stride[i] == 0 and c.extent[i] > 1 and size(c.tensor) > 0 then
-      fail("C is %s: elements of mode %d share memory (stride 0), so they cannot hold different "
-        .. "sums", c.tensor.layout, i - 1)
-    end
-  end
-  if c.nested and overlap.has_shared(arguments.flat(c)) then
-    fail("C is %s: elements share memory, so they cannot hold different sums", c.tensor.layout)
-  end
-end
-
 local function check_types(a, b, c, options)
   local dtype, out = a.tensor.dtype, c.tensor.dtype
   if dtype ~= b.tensor.dtype then
@@ -130,11 +117,11 @@ local function check_places(a, b, c)
     if t.tensor.device ~= device then
       fail("%s is on %s but C is on %s; expected all on one device", t.name, t.tensor.device,
         device)
-    elseif overlap.shares(arguments.flat(c), arguments.flat(t)) then
-      fail("C shares memory with %s: blocks still read %s when others write C; give C memory of "
-        .. "its own", t.name, t.name)
     end
   end
+  local flat = arguments.flat(c)
+  arguments.check_distinct("matmul", flat)
+  arguments.check_apart("matmul", flat, { arguments.flat(a), arguments.flat(b) })
 end
 
 -- {====== Alpha, beta and the epilogue ======
@@ -254,7 +241,6 @@ function M.problem(A, B, C, options)
   local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B) or nil
   check_extents(a, b, groups)
   check_result(a, b, c, options, groups)
-  check_distinct(c)
   check_types(a, b, c, options)
   check_places(a, b, c)
   local all = { a = a, b = b, c = c, groups = groups }

@@ -80,17 +80,10 @@ local function check_places(self, kinds, results, inputs, extents)
     if r.tensor.device ~= inputs.device then
       fail(self.name, "%s is on %s but the arguments are on %s; expected all on one device", r.name,
         r.tensor.device, inputs.device)
-    elseif overlap.has_shared(r) then
-      fail(self.name, "%s is %s: elements share memory, so they cannot hold different results",
-        r.name, r.tensor.layout)
     end
+    arguments.check_distinct(self.name, r)
     for _, input in ipairs(inputs) do check_input(self, kinds, r, input, extents) end
-    for j = 1, i - 1 do
-      if overlap.shares(r, results[j]) then
-        fail(self.name, "%s shares memory with %s; give %s memory of its own", r.name,
-          results[j].name, r.name)
-      end
-    end
+    arguments.check_apart(self.name, r, table.move(results, 1, i - 1, 1, {}))
   end
 end
 

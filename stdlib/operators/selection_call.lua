@@ -5,7 +5,6 @@ local internal = ...
 local arguments = require "cuttle.arguments"
 local on_device = require "cuttle.operator_device"
 local launches = require "cuttle.operator_steps"
-local overlap = require "cuttle.overlap"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -158,16 +157,6 @@ local function check_result(op, t, want)
   end
 end
 
---- That the tensor shares memory with none of the others.
-function M.check_apart(op, t, others)
-  for _, other in ipairs(others) do
-    if other and overlap.shares(t, other) then
-      tiles.fail(op, "%s shares memory with %s; give %s memory of its own", t.name, other.name,
-        t.name)
-    end
-  end
-end
-
 --- The results: those of the option `out`, or new tensors. `wanted` is a list of {dtype =,
 --- shape =}, with only = true if no other type is right. A result shares memory neither with
 --- `inputs`, which M.whole described, nor with another result. Returns the list of descriptions, as
@@ -180,8 +169,8 @@ function M.results(op, options, like, wanted, inputs)
     if out[i] then
       M.check_device(op, t, like)
       check_result(op, t, want)
-      M.check_apart(op, t, inputs)
-      M.check_apart(op, t, found)
+      arguments.check_apart(op, t, inputs)
+      arguments.check_apart(op, t, found)
     end
     found[i], tensors[i] = t, x
   end

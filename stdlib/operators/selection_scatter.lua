@@ -1,5 +1,6 @@
 -- selection_scatter.lua: rows by their index: gather reads them, scatter_add adds to them, with
 -- atomic operations or, in a fixed order, after a sort of the indices.
+local arguments = require "cuttle.arguments"
 local call = require "cuttle.selection_call"
 local compacts = require "cuttle.selection_compact"
 local radix = require "cuttle.selection_sort"
@@ -130,7 +131,7 @@ M.scatter_add = call.define("scatter_add", 3, { "deterministic" }, "{determinist
     check_rows(op, y, by, x)
     call.check_type(op, y, sum_types)
     call.check_type(op, x, { y.tensor.dtype })
-    call.check_apart(op, y, { by, x })
+    arguments.check_apart(op, y, { by, x })
     if x.n == 0 then return {}, { into } end
     if options.deterministic then return steps_in_order(y, by, x), { into } end
     return { step(add_kernel, by.n, y.columns, { y.flat, by.flat, x.flat, y.columns }) }, { into }

@@ -91,7 +91,7 @@ message(Q, Q, zeros(f32, row_major{1, 2, 4, 16}))
 message(Q, Q, Q, {casual = true})
 -- expect: reference.attention: option 'casual' is unknown; did you mean 'causal'?
 message(Q, Q, Q, {out = Q})
--- expect: reference.attention: out shares memory with Q: blocks still read Q when others write; give out memory of its own
+-- expect: reference.attention: out shares memory with Q; give out memory of its own
 message(Q, Q, Q, {cu_seqlens_q = {0, 4}})
 -- expect: reference.attention: cu_seqlens_k is missing; packed sequences need cu_seqlens_q and cu_seqlens_k
 local packed_q = view(Q, layout({2, 4, 16}, {64, 16, 1}))

@@ -176,4 +176,4 @@ print((select(2, pcall(rows.linear_cross_entropy_backward, 1.0, x, w, target, ls
 -- expect: linear_cross_entropy: out[2] is f32 of shape (23,4); expected f32 of shape (23,5)
 print((select(2, pcall(rows.linear_cross_entropy_backward, 1.0, x, w, target, lse, {out = {x, w}}))
   :gsub("^[^ ]+:%d+: ", "")))
--- expect: linear_cross_entropy: out[1] shares memory with x; give it memory of its own
+-- expect: linear_cross_entropy: out[1] shares memory with x; give out[1] memory of its own
