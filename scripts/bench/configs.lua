@@ -12,37 +12,14 @@ local function hopper(row)
   return row
 end
 
--- Of f8 with scales of blocks of K, unless the row says `scaled = false`.
-local function narrow(row)
-  row.device, row.template, row.only_sm = "cuda", "cuttle.gemm_hopper", 90
-  row.types, row.majors = { f8e4m3 = true, f8e5m2 = true }, { TN = true }
-  row.schedule, row.registers = "cooperative", { 40, 232 }
-  if row.scaled == nil then row.scaled = true end
-  row.order, row.blocks = row.order or "groups", row.blocks or 132
-  row.group = row.order == "groups" and (row.group or 16) or nil
-  return row
-end
-
 M.list = {
   hopper { name = "hopper 256x128x64, groups", order = "groups", group = 16 },
   hopper { name = "hopper 256x128x64, pairs, hilbert", order = "hilbert", cluster = 2 },
   hopper { name = "hopper 256x128x64, pairs", order = "groups", group = 8, cluster = 2 },
-  narrow { name = "scaled 128x256, hilbert", tile = { 128, 256, 128 }, stages = 4,
-    store = { 1, 1 }, order = "hilbert", blocks = 128 },
-  narrow { name = "scaled 128x256, pairs", tile = { 128, 256, 128 }, stages = 4, store = { 1, 1 },
-    group = 8, cluster = 2 },
-  narrow { name = "scaled 128x128, pairs", tile = { 128, 128, 128 }, stages = 5, store = { 1, 2 },
-    group = 8, cluster = 2 },
-  narrow { name = "rows 4 stages", scaled = false, tile = { 256, 128, 128 }, stages = 4,
-    store = { 1, 2 }, order = "hilbert", blocks = 128 },
-  narrow { name = "rows 4 stages, wide", scaled = false, tile = { 256, 128, 128 }, stages = 4,
-    store = { 2, 1 }, order = "hilbert", blocks = 128 },
-  narrow { name = "rows 3 stages", scaled = false, tile = { 256, 128, 128 }, stages = 3,
-    store = { 2, 2 }, order = "hilbert", blocks = 128 },
-  narrow { name = "rows 4 stages, behind", scaled = false, tile = { 256, 128, 128 }, stages = 4,
-    store = { 1, 2 }, order = "hilbert", blocks = 128, behind = true },
-  narrow { name = "rows pairs", scaled = false, tile = { 256, 128, 128 }, stages = 4,
-    store = { 1, 2 }, group = 8, cluster = 2 },
+  { name = "hopper 128x256x128, scaled pairs", device = "cuda", template = "cuttle.gemm_hopper",
+    types = { f8e4m3 = true, f8e5m2 = true }, only_sm = 90, majors = { TN = true },
+    tile = { 128, 256, 128 }, schedule = "cooperative", stages = 4, registers = { 40, 232 },
+    store = { 1, 1 }, order = "groups", group = 8, cluster = 2, blocks = 132, scaled = true },
 }
 
 --- Those, after the rows that matmul chooses from.

@@ -457,7 +457,7 @@ local function multiply_all(variant, plan, block, C, ending)
     return plan.high > 1 and row * plan.high + cluster_rank() or row
   end
   local function own_row(row)
-    row = block_row(row)
+    if plan.high > 1 then row = block_row(row) end
     return is_shared and row * plan.together + group or row
   end
 
