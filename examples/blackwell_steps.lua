@@ -28,8 +28,7 @@ local one_product = kernel("one_product", function(A, B, C)
   local sA = shared(bf16, tile_to_shape(k_major, {bM, bK}))              -- (BLK_M,BLK_K)
   local sB = shared(bf16, tile_to_shape(k_major, {bN, bK}))              -- (BLK_N,BLK_K)
   local acc = tmem(f32, {bM, bN})                                        -- (BLK_M,BLK_N)
-  local loaded, done = mbarrier(1, 1), mbarrier(1, 1)
-  sync_threads()                                        -- all know the barriers and the columns
+  local loaded, done = mbarrier(1, 1), mbarrier(1, 1)   -- so far only the first warp uses these
   local gA = tile(tma_tensor(A), {bM, bK}, {blockIdx.y, _})              -- (BLK_M,BLK_K,k)
   local gB = tile(tma_tensor(B), {bN, bK}, {blockIdx.x, _})              -- (BLK_N,BLK_K,k)
   if threadIdx.x == 0 then

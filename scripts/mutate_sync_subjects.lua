@@ -7,7 +7,7 @@ local M = {}
 M.arguments = {
   ["add_norm_quantize"] = "8 512", ["block_scaled"] = "64 64 256",
   ["blackwell_gemm"] = "512 512 384",
-  ["blackwell_steps"] = "512 384 320",
+  ["blackwell_steps"] = "512 384 384",
   ["attention_dot"] = "100", ["chunk_scan"] = "256",
   ["gett"] = "64", ["hopper_gemm"] = "256 256 320", ["hopper_steps"] = "256 320",
   ["moye_async"] = "128 128 64", ["moye_matmul"] = "128 128 24", ["moye_pipeline"] = "128 128 64",

@@ -247,6 +247,8 @@ CtStatus spec_plan(Spec *spec, bool has_records, CtErr *err) CT_NODISCARD;
 CtStatus spec_emit(const Spec *spec, bool for_launch, CtText *out, CtErr *err);
 CtTarget launch_target(CtDevice *device);
 CtTarget launch_cuda_target(int sm);
+/* The same of what `emit` writes for, as --sm=100f says. */
+CtTarget launch_emit_target(const CuttleState *s);
 void spec_free(CuttleState *s, Spec *spec); /* gives up one reference; NULL is allowed */
 void kernel_forget(Kernel *k);              /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */

@@ -89,8 +89,7 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   Kernel *k = lua_touserdata(L, kernel);
   CtErr err;
   CtText text, whole;
-  Spec *spec =
-      spec_trace(L, kernel, config, args, launch_cuda_target(k->state->emit.sm), false, &err);
+  Spec *spec = spec_trace(L, kernel, config, args, launch_emit_target(k->state), false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);
   }

@@ -35,8 +35,7 @@ static CtTarget write_source(lua_State *L, bool for_launch, CtText *out) {
   CuttleState *s = state_of(L);
   int kernel;
   const LaunchConfig *c = launch_enter(L, &args, &kernel);
-  CtTarget target =
-      args.device == NULL ? launch_cuda_target(s->emit.sm) : launch_target(args.device);
+  CtTarget target = args.device == NULL ? launch_emit_target(s) : launch_target(args.device);
   Spec *spec = spec_trace(L, kernel, c, &args, target, false, &err);
   if (spec == NULL) {
     diag_raise(L, &err);

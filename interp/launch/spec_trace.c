@@ -36,6 +36,13 @@ CtTarget launch_cuda_target(int sm) {
       .is_cuda = true, .sm = sm, .shared_max = shared_of_sm(sm), .name = "the target"};
 }
 
+CtTarget launch_emit_target(const CuttleState *s) {
+  CtTarget target = launch_cuda_target(s->emit.sm);
+  size_t n = strlen(s->emit.arch);
+  target.is_common = n > 0 && s->emit.arch[n - 1] == 'f';
+  return target;
+}
+
 CtTarget launch_target(CtDevice *device) {
   if (device == NULL) {
     return (CtTarget){.shared_max = SHARED_MAX_SM90, .name = "the CPU engine"};

@@ -106,7 +106,7 @@ static int arch_field(lua_State *L, const AtomBox *b) {
   if (b->atom.sm == 0) {
     lua_pushliteral(L, "any");
   } else {
-    lua_pushfstring(L, "sm_%d%s", b->atom.sm, b->atom.is_sm_specific ? "a" : "");
+    lua_pushfstring(L, "sm_%d%s", b->atom.sm, b->atom.targets != CT_TARGETS_FROM ? "a" : "");
   }
   return 1;
 }
@@ -335,7 +335,7 @@ static int tostring(lua_State *L) {
              a->times == 4   ? ", 4 times"
              : a->times == 3 ? ", 3 times"
                              : "",
-             a->sm, a->is_sm_specific ? "a" : "", a->section);
+             a->sm, a->targets != CT_TARGETS_FROM ? "a" : "", a->section);
     luaL_addstring(&b, line);
   }
   add_line(&b, "thr", "", a->thr_id, "");

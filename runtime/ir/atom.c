@@ -194,7 +194,7 @@ static CtAtom from_scaled(const ScaledRow *row) {
   put_name(&atom, "TN_VS", row->a, row->b, row->c);
   end_name(&atom, end);
   atom.sm = 120;
-  atom.is_sm_specific = true;
+  atom.targets = CT_TARGETS_FAMILY;
   atom.section = "9.7.14.5.14";
   atom.vec = row->vec;
   ct_atom_set_types(&atom, row->d, row->a, row->b, row->c);
@@ -222,7 +222,7 @@ static CtAtom from_narrow(const NarrowRow *row, int kind) {
   put_name(&atom, "TN", row->a, row->b, c);
   end_name(&atom, ">");
   atom.sm = 120;
-  atom.is_sm_specific = true;
+  atom.targets = CT_TARGETS_FAMILY;
   atom.section = "9.7.14.5.14";
   ct_atom_set_types(&atom, c, row->a, row->b, c);
   ct_atom_set_registers(&atom);
@@ -264,7 +264,7 @@ static CtAtom from_wgmma(const WgmmaRow *row, int n) {
   CtAtom atom = {.kind = CT_ATOM_MMA,
                  .family = "wgmma",
                  .sm = 90,
-                 .is_sm_specific = true,
+                 .targets = CT_TARGETS_FAMILY,
                  .times = 1,
                  .section = "9.7.15.5.2",
                  .threads = 128,
@@ -294,6 +294,7 @@ static CtAtom from_copy(const CopyRow *row) {
   CtAtom atom = {.kind = CT_ATOM_COPY,
                  .family = row->family,
                  .sm = row->sm,
+                 .targets = row->sm == 100 ? CT_TARGETS_TENSOR : CT_TARGETS_FROM,
                  .times = 1,
                  .section = row->section,
                  .threads = row->threads,
@@ -486,12 +487,14 @@ bool ct_atom_find(const char *name, CtAtom *out) {
 
 /* {====== Targets ====== */
 
-bool ct_atom_is_on(const CtAtom *atom, int sm) {
-  if (strncmp(atom->family, "tcgen05", 7) == 0) {
-    bool is_i8 = strstr(atom->ptx, "::i8") != NULL;
-    return ct_sm_has_tcgen05(sm) && !(is_i8 && sm % 10 != 0);
+bool ct_atom_is_on(const CtAtom *atom, int sm, bool is_common) {
+  switch (atom->targets) {
+    case CT_TARGETS_FROM: break;
+    case CT_TARGETS_FAMILY: return sm >= atom->sm && sm / 10 == atom->sm / 10;
+    case CT_TARGETS_TENSOR: return ct_sm_has_tcgen05(sm);
+    case CT_TARGETS_INTEGERS: return ct_sm_has_tcgen05(sm) && sm % 10 == 0 && !is_common;
   }
-  return sm >= atom->sm && (!atom->is_sm_specific || sm / 10 == atom->sm / 10);
+  return sm >= atom->sm;
 }
 
 /* {====== Operands as tensors ====== */

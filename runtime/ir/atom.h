@@ -29,15 +29,23 @@ typedef struct CtAtomType {
   int bits;         /* of its place in a register */
 } CtAtomType;
 
+/* Which targets have an atom whose first one is sm: all from it on; those of its family (sm_90a; sm_120a and sm_121a);
+   those with tensor memory; and of these the ones that multiply integers, sm_100a and sm_110a but no sm_100f. */
+typedef enum CtAtomTargets {
+  CT_TARGETS_FROM,
+  CT_TARGETS_FAMILY,
+  CT_TARGETS_TENSOR,
+  CT_TARGETS_INTEGERS
+} CtAtomTargets;
+
 enum { CT_ATOM_TEXT_MAX = 64, CT_ATOM_PTX_MAX = 112 };
 
 typedef struct CtAtom {
   CtAtomKind kind;
   char name[CT_ATOM_TEXT_MAX]; /* as in CuTe: "SM80_16x8x16_F32F16F16F32_TN" */
-  const char *family; /* "fma", "dp", "mma.sync", "wgmma", "tcgen05"; "copy", "ldmatrix", ... */
-  int sm;             /* the first that has it: 80; 0 any */
-  bool
-      is_sm_specific; /* in that one's family only: sm_90a; sm_120a and sm_121a; see ct_atom_is_on */
+  const char *family;    /* "fma", "dp", "mma.sync", "wgmma", "tcgen05"; "copy", "ldmatrix", ... */
+  int sm;                /* the first that has it: 80; 0 any */
+  CtAtomTargets targets; /* which of the later ones have it, too */
   char ptx[CT_ATOM_PTX_MAX]; /* the instruction without its operands; "" for plain code */
   int times;                 /* how many of the instructions an atom takes */
   const char *section;       /* of the PTX ISA; "" if there is no instruction */
@@ -83,8 +91,9 @@ uint32_t ct_atom_instruction_word(const CtAtom *atom, bool is_a_mn_major, bool i
    the element types of the language, as in CuTe the later ones may be left out: A is D, B is A, C is D. */
 bool ct_atom_find(const char *name, CtAtom *out);
 
-/* Does the target of compute capability `sm` (90 for 9.0) have the instruction? */
-bool ct_atom_is_on(const CtAtom *atom, int sm);
+/* Does the target of compute capability `sm` (90 for 9.0) have the instruction? is_common: the target stands for its whole
+   family, as sm_100f does. */
+bool ct_atom_is_on(const CtAtom *atom, int sm, bool is_common);
 
 /* Of an MMA whose operands are in registers, by operand: the type of the elements of a thread's tensor,
    u32 where the language has no type of so few bits, CT_VOID where it has none at all; how many of the

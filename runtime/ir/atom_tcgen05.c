@@ -73,7 +73,7 @@ static CtAtom from_umma(const UmmaRow *row, const UmmaForm *form, int m, int n) 
   CtAtom atom = {.kind = CT_ATOM_MMA,
                  .family = "tcgen05",
                  .sm = 100,
-                 .is_sm_specific = true,
+                 .targets = CT_TARGETS_TENSOR,
                  .times = 1,
                  .section = "9.7.16.10.9.1",
                  .threads = blocks,
@@ -84,6 +84,7 @@ static CtAtom from_umma(const UmmaRow *row, const UmmaForm *form, int m, int n) 
   ct_atom_put(atom.name, "SM100_MMA_%s_%s<%s,%s,%s,%d,%d>", row->operation, form->name,
               ct_atom_types[row->a].name, ct_atom_types[row->b].name, ct_atom_types[row->d].name, m,
               n);
+  atom.targets = strcmp(row->kind, "i8") == 0 ? CT_TARGETS_INTEGERS : CT_TARGETS_TENSOR;
   ct_atom_put(atom.ptx, "tcgen05.mma.cta_group::%d.kind::%s", blocks, row->kind);
   ct_atom_set_types(&atom, row->d, row->a, row->b, row->d);
   atom.from_shared[CT_ATOM_A] = is_a_shared;
@@ -134,7 +135,7 @@ static CtAtom from_tmem(const TmemRow *row, bool is_load, int times) {
   CtAtom atom = {.kind = CT_ATOM_COPY,
                  .family = is_load ? "tcgen05.ld" : "tcgen05.st",
                  .sm = 100,
-                 .is_sm_specific = true,
+                 .targets = CT_TARGETS_TENSOR,
                  .times = 1,
                  .section = is_load ? "9.7.16.8.3" : "9.7.16.8.4",
                  .threads = 32,

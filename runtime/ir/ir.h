@@ -148,6 +148,7 @@ typedef struct CtNote {
 
 typedef struct CtTarget {
   bool is_cuda;
+  bool is_common;    /* it stands for a whole family: sm_100f */
   int sm;            /* compute capability times 10: 90 */
   size_t shared_max; /* bytes of shared memory a block may have */
   const char *name;  /* of the device, for messages */

@@ -58,11 +58,12 @@ static void check_kind(const By *by) {
 
 static void check_target(const By *by) {
   const CtTarget *target = &by->ir->target;
-  if (target->is_cuda && by->atom->is_sm_specific && !ct_atom_is_on(by->atom, target->sm)) {
+  if (target->is_cuda && by->atom->targets != CT_TARGETS_FROM &&
+      !ct_atom_is_on(by->atom, target->sm, target->is_common)) {
     al_fail(&by->c->g, CT_EUNSUPPORTED,
             "%s: %s needs sm_100a, sm_100f, sm_103a or sm_110a; the target is sm_%d", by->c->op,
             by->atom->name, target->sm);
-  } else if (target->is_cuda && !ct_atom_is_on(by->atom, target->sm)) {
+  } else if (target->is_cuda && !ct_atom_is_on(by->atom, target->sm, target->is_common)) {
     al_fail(&by->c->g, CT_EUNSUPPORTED,
             "%s: %s needs sm_%d; the target is sm_%d, so use an atom that it has "
             "(atoms{kind = \"copy\", sm = %d} lists them), or copy without one",

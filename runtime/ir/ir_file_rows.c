@@ -231,8 +231,9 @@ static const CtShape shape_note = CT_SHAPE(CtNote, CtNote, note_rows);
 /* --- the kernel --------------------------------------------------------------------------------- */
 
 static const CtField target_rows[] = {
-    CT_ROW(CtTarget, is_cuda, BOOL, NONE), CT_ROW(CtTarget, sm, INT, NONE),
-    CT_ROW(CtTarget, shared_max, UINT, NONE), CT_ROW(CtTarget, name, TEXT, NONE)};
+    CT_ROW(CtTarget, is_cuda, BOOL, NONE), CT_ROW(CtTarget, is_common, BOOL, NONE),
+    CT_ROW(CtTarget, sm, INT, NONE), CT_ROW(CtTarget, shared_max, UINT, NONE),
+    CT_ROW(CtTarget, name, TEXT, NONE)};
 static const CtShape shape_target = CT_SHAPE(CtTarget, CtTarget, target_rows);
 
 static const CtField emission_rows[] = {

@@ -23,18 +23,19 @@ static bool is_of_tiles(const CtAtom *atom) { return atom->from_shared[CT_ATOM_B
 static void check_target(CtTileCx *c) {
   int sm = c->ir->target.sm;
   const CtAtom *atom = c->atom;
-  if (c->ir->target.is_cuda && is_tcgen05(atom) && !ct_atom_is_on(atom, sm)) {
+  if (c->ir->target.is_cuda && is_tcgen05(atom) &&
+      !ct_atom_is_on(atom, sm, c->ir->target.is_common)) {
     al_fail(
         &c->g, CT_EUNSUPPORTED,
         ct_sm_has_tcgen05(sm)
-            ? "gemm: %s needs sm_100a or sm_110a, as it multiplies integers; the target is sm_%d"
-            : "gemm: %s needs sm_100a, sm_100f, sm_103a or sm_110a; the target is sm_%d",
-        atom->name, sm);
-  } else if (c->ir->target.is_cuda && !ct_atom_is_on(atom, sm)) {
+            ? "gemm: %s needs sm_100a or sm_110a, as it multiplies integers; the target is sm_%d%s"
+            : "gemm: %s needs sm_100a, sm_100f, sm_103a or sm_110a; the target is sm_%d%s",
+        atom->name, sm, c->ir->target.is_common ? "f" : "");
+  } else if (c->ir->target.is_cuda && !ct_atom_is_on(atom, sm, c->ir->target.is_common)) {
     al_fail(&c->g, CT_EUNSUPPORTED,
             "gemm: %s needs sm_%d%s; the target is sm_%d, so use an atom that it has: "
             "atoms{kind = \"mma\", sm = %d} lists them",
-            atom->name, atom->sm, atom->is_sm_specific ? "a" : "", sm, sm);
+            atom->name, atom->sm, atom->targets != CT_TARGETS_FROM ? "a" : "", sm, sm);
   }
 }
 

@@ -23,6 +23,7 @@ void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e) 
     e->is_sys = (imm.u.order & CT_ORDER_SYS) != 0;
     e->is_store = imm.u.op == CT_OP_ATOMIC_STORE;
   }
+  e->role = a->agent == CT_AGENT_UMMA ? (uint8_t)a->role : 0;
   if (k->clocks != NULL && a->agent != CT_AGENT_NONE) {
     ct_clock_stamp(k, a->w->index, a, e);
   }

@@ -70,7 +70,7 @@ static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
 
 static bool is_like(const CtCheckEvent *old, const CtCheckEvent *e) {
   return old->in == e->in && old->sub == e->sub && old->component == e->component &&
-         old->clock == e->clock && old->time == e->time;
+         old->clock == e->clock && old->time == e->time && old->role == e->role;
 }
 
 /* The number of a new event. An atomic instruction may get the number of an earlier event that

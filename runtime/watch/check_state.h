@@ -60,6 +60,7 @@ typedef struct CtCheckEvent {
   const struct CtLaneView *view; /* what its lanes know of others in this epoch; NULL: nothing */
   uint8_t rank;                  /* of its block in the cluster */
   uint8_t agent;                 /* CtAgent */
+  uint8_t role;                  /* CtAccessRole, of tcgen05 */
   bool is_sys;                   /* an atomic operation at the scope of the system */
   bool is_store;                 /* an atomic store: what was there does not matter */
   bool is_copied; /* a copy to shared memory that was waited for: it counts as of that time */

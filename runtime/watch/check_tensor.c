@@ -111,7 +111,8 @@ static bool are_pipelined(const CtSimtProgram *p, const CtAccess *a, const CtChe
   bool is_scale = a->role == CT_ACCESS_SFA || a->role == CT_ACCESS_SFB;
   bool by_copy = p->code[old->in].u.op == CT_SIMT_TCGEN05_CP;
   bool is_copy = p->code[e->in].u.op == CT_SIMT_TCGEN05_CP;
-  if (a->agent != CT_AGENT_UMMA || a->role == CT_ACCESS_A || is_scale || by_copy || is_copy) {
+  bool are_sums = a->role == CT_ACCESS_DST && old->role == CT_ACCESS_DST;
+  if (a->agent != CT_AGENT_UMMA || !are_sums || by_copy || is_copy) {
     return is_scale && by_copy;
   }
   const CtMma *now = p->tiles[p->code[e->in].imm].mma, *then = p->tiles[p->code[old->in].imm].mma;

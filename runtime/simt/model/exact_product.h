@@ -19,7 +19,7 @@ enum { CT_EXACT_MAX_M = 16, CT_EXACT_MAX_N = 8, CT_EXACT_MAX_K = 64 };
 
 /* Are the atom's products computed so? Of these there is no ct_tc_model. */
 static inline bool ct_is_exact(const CtAtom *atom) {
-  return atom->kind == CT_ATOM_MMA && atom->is_sm_specific &&
+  return atom->kind == CT_ATOM_MMA && atom->targets != CT_TARGETS_FROM &&
          (atom->sm / 10 == 12 || (ct_sm_has_tcgen05(atom->sm) && atom->vec > 0));
 }
 

@@ -40,6 +40,34 @@ file:write [[
 kernel("small", function() tmem_dealloc(tmem(f32, {128, 32})) end){grid = 1, block = 32}()
 ]]
 file:close()
+local ints <const> = os.tmpname()
+do
+  local out <close> = assert(io.open(ints, "w"))
+  out:write [[
+local mma = tiled_mma"SM100_MMA_S8_SS<i8,i8,i32,128,16>"
+kernel("ints", function()
+  local acc, thr = tmem(i32, {128, 16}), mma:get_slice(0)
+  local s = shared(i8, tile_to_shape(gmma_layout(i8, "K", 32), {128, 32}))
+  fill(s, 0)
+  fence_proxy_async()
+  sync_threads()
+  if threadIdx.x == 0 then
+    gemm(mma, thr:partition_A(s), thr:partition_B(tile(s, {16, 32}, {0, 0})),
+      thr:partition_C(acc), {accumulate = false})
+  end
+  sync_threads()
+  tmem_dealloc(acc)
+end){grid = 1, block = 32}()
+]]
+end
+local mul <const> = "needs sm_100a or sm_110a, as it multiplies integers; the target is sm_"
+local integers <const> = { ["100a"] = true, ["110a"] = true, ["100f"] = false, ["103a"] = false }
+for sm, is_there in pairs(integers) do
+  local said = emit("--compile --sm=" .. sm, ints)
+  tap.ok(is_there and said:find "kind::i8" or said:find(mul .. sm:gsub("a$", ""), 1, true),
+    "integers on " .. sm, said)
+end
+os.remove(ints)
 tap.ok(emit("--sm=120a", path):find("but the kernel is compiled for sm_120", 1, true),
   "nor has sm_120a")
 os.remove(path)
