@@ -43,10 +43,10 @@ function M.trouble(config, p)
   local line = LINE_BITS // p.dtype.bits
   local bM, bN, bK = table.unpack(config.tile or { line, line, line })
   if bM % line ~= 0 or bN % line ~= 0 or bK ~= line then
-    return ("it transposes squares of %d, which do not fit tiles of %dx%dx%d"):format(line, bM, bN,
-      bK)
+    return ("it takes what is not contiguous along K in squares of %d, which do not fit tiles of "
+      .. "%dx%dx%d"):format(line, bM, bN, bK)
   elseif config.cluster or config.gathers then
-    return "blocks of clusters, and those that gather, do not transpose"
+    return "its blocks are in clusters or gather, so both operands have to be contiguous along K"
   end
 end
 
