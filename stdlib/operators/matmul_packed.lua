@@ -5,6 +5,7 @@ local tiles = require "cuttle.tiles"
 local few = require "cuttle.gemm_packed"
 local formats = require "cuttle.packed_formats"
 local launches = require "cuttle.operator_steps"
+local tma = require "cuttle.tma_rules"
 local on_device = require "cuttle.operator_device"
 local problems = require "cuttle.matmul_problem"
 local products = require "cuttle.matmul"
@@ -12,8 +13,11 @@ local scales = require "cuttle.matmul_scales"
 local matrices = require "cuttle.packed_matrix"
 local M = {}
 
+-- Rows of A that gemm_packed.lua computes in time, and, on Hopper, from which on gemm_packed_hopper
+-- is faster than that, and up to which it is faster than the product of a matrix.
+local FEW <const>, MANY <const>, MOST <const> = 64, 33, 512
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
-local FEW <const> = 64 -- columns of C that gemm_packed.lua computes in time
+local DEEP <const> = 128 -- of which K is a multiple there
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
@@ -53,11 +57,10 @@ local function turned(p)
   return q
 end
 
--- Why gemm_packed.lua does not compute the problem, or nil.
-local function trouble(p, is_wanted)
+-- Why neither template computes the problem, or nil.
+local function trouble(p)
   local sm = on_device.target(p.device).sm
   if sm ~= 0 and sm < 80 then return "mma.sync of 16-bit floats needs sm_80" end
-  if p.n > FEW and not is_wanted then return ("there are more than %d rows"):format(FEW) end
   if p.l ~= 1 then return "there are batches" end
   if p.nested and (p.nested.A or p.nested.B or not p.glu) then
     return "a mode has more than one stride"
@@ -66,6 +69,19 @@ local function trouble(p, is_wanted)
   if s[2] ~= 1 or s[1] % 8 ~= 0 and p.n > 1 or p.B.address % 16 ~= 0 then
     return "rows of A do not begin at multiples of 16 bytes"
   end
+end
+
+local C_MODES <const> = { "N", "M", "the batches" }
+
+-- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
+local function hopper_trouble(p, w)
+  if w.shape[2] % DEEP ~= 0 then return ("K is not a multiple of %d"):format(DEEP) end
+  if w.scales.dtype ~= p.dtype then
+    return ("scales are %s, and A is %s"):format(w.scales.dtype, p.dtype)
+  end
+  if p.c_dtype.bits ~= 16 then return ("C is %s, which is not of 16 bits"):format(p.c_dtype) end
+  if p.beta ~= 0 or p.named or p.glu then return "beta, glu or named operands are given" end
+  return tma.trouble(tma.with_strides(p.C, 1), "C", C_MODES, 1, 2)
 end
 
 -- {====== Configurations ======
@@ -117,7 +133,7 @@ local function of_few(config, p, w)
   config.template, config.step = "cuttle.gemm_packed", step_of(row, w)
 end
 
-local function of_many(config)
+local function of_many(config, p) -- luacheck: ignore 212
   config.template, config.groups, config.stages, config.depth = HOPPER, 2, 4, 8
   config.columns, config.step, config.min_blocks = 128, 64, 1
 end
@@ -134,11 +150,26 @@ local function fit_shared(config, p)
   end
 end
 
--- A configuration; `wanted` has fields that are set.
-local function config_of(p, w, wanted)
+-- Which template: "few", "many" or nil, for that of a matrix of A's type.
+local function template_of(p, w, wanted)
+  local why = trouble(p)
+  if wanted then
+    why = why or wanted.groups and hopper_trouble(p, w)
+    if why then fail("the configuration is not for this problem: %s", why) end
+    return wanted.groups and "many" or "few"
+  end
+  if why then return nil end
+  if p.n >= MANY and on_device.target(p.device).sm == 90 and not hopper_trouble(p, w) then
+    return p.n <= MOST and "many" or nil
+  end
+  return p.n <= FEW and "few" or nil
+end
+
+-- A configuration of that template; `wanted` has fields that are set.
+local function config_of(p, w, wanted, template)
   local config = common(p, w)
-  local is_many = wanted and wanted.groups
-  if is_many then of_many(config) else of_few(config, p, w) end
+  local is_many = template == "many"
+  if is_many then of_many(config, p) else of_few(config, p, w) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
@@ -183,13 +214,13 @@ local function plans(A, w, C, options)
   local p = problems.problem(A, stand_in(A, w), out, opts)
   if p.m == 0 or p.n == 0 then return {}, "none", out end
   local q = turned(p)
-  local why = trouble(q, wanted ~= nil)
-  if why or opts.bits ~= nil or opts.split ~= nil or opts.config ~= nil then
+  local template = template_of(q, w, wanted)
+  if not template or opts.bits ~= nil or opts.split ~= nil or opts.config ~= nil then
     local steps, name, matrix = by_matrix(A, w, out, opts)
     return steps, name, out, matrix
   end
   q.packed = w
-  local config, steps, ordered = config_of(q, w, wanted), {}, nil
+  local config, steps, ordered = config_of(q, w, wanted, template), {}, nil
   if config.template == HOPPER then
     ordered = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
     steps[1], q.ordered = require(HOPPER).order(q.B(_, _, 0), ordered, opts.stream), ordered
