@@ -1,6 +1,6 @@
 -- matmul_packed.lua: products of f16 or bf16 and packed weights (packed_weights.lua). Few rows are
--- multiplied by gemm_packed.lua. Otherwise the weight becomes a matrix of A's type, in memory that
--- is freed after the product, and matmul multiplies as ever.
+-- multiplied by gemm_packed.lua, more on Hopper by gemm_packed_hopper.lua. Otherwise the weight
+-- becomes a matrix of A's type, in memory that is freed after the product, and matmul multiplies.
 local tiles = require "cuttle.tiles"
 local few = require "cuttle.gemm_packed"
 local formats = require "cuttle.packed_formats"
@@ -13,9 +13,9 @@ local scales = require "cuttle.matmul_scales"
 local matrices = require "cuttle.packed_matrix"
 local M = {}
 
--- Rows of A that gemm_packed.lua computes in time, and, on Hopper, from which on gemm_packed_hopper
--- is faster than that, and up to which it is faster than the product of a matrix.
-local FEW <const>, MANY <const>, MOST <const> = 64, 33, 512
+-- Rows of A that gemm_packed.lua computes in time; more than FEWER are faster by wgmma if there are
+-- blocks for all multiprocessors. More than MOST are faster by way of a matrix.
+local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 1024
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
 local DEEP <const> = 128 -- of which K is a multiple there
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
@@ -102,8 +102,10 @@ local rows <const> = {
 }
 local LEAST_STEP <const>, MOST_SHARED <const> = 64, 227 << 10 -- bytes of a block
 
+local function n_sms_of(p) return p.device ~= "cpu" and device().n_sms or ENOUGH end
+
 local function row_of(p)
-  local n_sms = p.device ~= "cpu" and device().n_sms or ENOUGH
+  local n_sms = n_sms_of(p)
   for _, row in ipairs(rows) do
     local n_blocks = cdiv(p.m, 16 * row.strips)
     if p.n <= 8 * row.columns and n_blocks >= row.fills * n_sms then return row end
@@ -133,9 +135,30 @@ local function of_few(config, p, w)
   config.template, config.step = "cuttle.gemm_packed", step_of(row, w)
 end
 
-local function of_many(config, p) -- luacheck: ignore 212
-  config.template, config.groups, config.stages, config.depth = HOPPER, 2, 4, 8
-  config.columns, config.step, config.min_blocks = 128, 64, 1
+-- Of gemm_packed_hopper.lua, the largest tiles first. The first is taken of which there are nearly
+-- as many as multiprocessors, and whose columns are no more than A has rows, in steps of 64: TMA
+-- takes time for rows that are not there. Measured on an H200 with u4 of 4096x4096 and 8192x8192.
+local many <const> = {
+  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
+  { columns = 256, groups = 1, stages = 4, min_blocks = 1 },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 2 },
+  { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
+}
+local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring
+
+local function is_full(row, p)
+  return row.columns <= cdiv(p.n, ROWS) * ROWS
+    and cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) >= FULL * n_sms_of(p)
+end
+
+local function of_many(config, p)
+  local found = many[#many]
+  for i = #many, 1, -1 do
+    if is_full(many[i], p) then found = many[i] end
+  end
+  for key, value in pairs(found) do config[key] = value end
+  config.template, config.step = HOPPER, ROWS
+  config.depth = DEPTH_BITS // formats.formats[config.format].bits
 end
 
 -- Fewer stages, then warps, until a block's shared memory has room for the rings.
@@ -159,9 +182,9 @@ local function template_of(p, w, wanted)
     return wanted.groups and "many" or "few"
   end
   if why then return nil end
-  if p.n >= MANY and on_device.target(p.device).sm == 90 and not hopper_trouble(p, w) then
-    return p.n <= MOST and "many" or nil
-  end
+  local has_many = p.n > FEWER and p.n <= MOST and on_device.target(p.device).sm == 90
+    and not hopper_trouble(p, w)
+  if has_many and (p.n > FEW or is_full(many[#many], p)) then return "many" end
   return p.n <= FEW and "few" or nil
 end
 
