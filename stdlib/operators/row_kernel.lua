@@ -73,6 +73,7 @@ local function problem_of(self, inputs, results, extents, kinds)
   problem.has_boxes = problem.has_clusters
   for _, kind in ipairs(kinds) do
     if kind == "column" then problem.n_columns = problem.n_columns + 1 end
+    if kind == "elements" then problem.stores = true end
   end
   for _, list in ipairs { inputs, results } do
     for _, t in ipairs(list) do
@@ -181,19 +182,49 @@ local function boxes_for(p, inputs, extents)
   return boxes
 end
 
-local function sum_of_columns(partial, sums)
-  return { kernel = template.add_columns, args = { partial, sums },
-    launch = { grid = cdiv(size(sums), 32), block = 1024, pdl = true } }
+-- The step that adds up the rows of partial sums; two results have one step.
+local function sum_of_columns(partial, sums, more)
+  return { kernel = template.add_columns, args = { n = 3, partial, sums, more },
+    launch = { grid = cdiv(size(partial, 1), 32), block = 1024, pdl = true } }
+end
+
+-- Partial sums of results of one type side by side, two at a time: a list of {partial sums of both,
+-- first result, second result or nil}, and of each result its own.
+local function partial_sums(p, results, n_blocks, device)
+  local pairs_, own = {}, {}
+  for i, t in ipairs(results) do
+    if p.kinds[i] == "column" then
+      local last = pairs_[#pairs_]
+      if last and not last.second and p.types[last.first] == p.types[i] then
+        last.second = i
+      else
+        pairs_[#pairs_ + 1] = { first = i }
+      end
+    end
+  end
+  for _, pair in ipairs(pairs_) do
+    local n = (pair.second and 2 or 1) * p.columns
+    pair.all = on_device.new(device, p.types[pair.first], row_major { n_blocks, n })
+    own[pair.first] = view(pair.all, layout({ n_blocks, p.columns }, { n, 1 }))
+    if pair.second then
+      own[pair.second] = view(tile(pair.all, { 1, p.columns }, { 0, 1 }),
+        layout({ n_blocks, p.columns }, { n, 1 }))
+    end
+  end
+  return pairs_, own
 end
 
 -- The results as the kernel takes them, and the steps that add partial sums up.
 local function results_for(p, results, extents, n_blocks, device)
   local outs, after = {}, {}
+  local pairs_, own_sums = partial_sums(p, results, n_blocks, device)
+  for i, pair in ipairs(pairs_) do
+    local second = pair.second and results[pair.second].given
+    after[i] = sum_of_columns(pair.all, results[pair.first].given, second)
+  end
   for i, t in ipairs(results) do
     if p.kinds[i] == "column" then
-      local partial = on_device.new(device, p.types[i], row_major { n_blocks, p.columns })
-      outs["r" .. i] = partial
-      after[#after + 1] = sum_of_columns(partial, t.given)
+      outs["r" .. i] = own_sums[i]
     else
       t.kind = p.kinds[i] == "once" and "of row" or "elements"
       local own = table.move(extents, 1, #extents, 1, {})

@@ -239,7 +239,7 @@ function M.linear_cross_entropy_gradients(dloss, x, weight, target, options)
   local loss, lse = result(p, p.out, 1, f32, p.n, 1), result(p, p.out, 2, f32, p.n, 1)
   local dx, dweight = result(p, p.out, 3, x.dtype, p.n, p.k),
     result(p, p.out, 4, weight.dtype, p.columns, p.k)
-  check_apart(p, dloss, loss)
+  check_apart(p, dloss)
   local n_rows = rows_at_once(p, options)
   local memory = new(p, x.dtype, n_rows, p.columns)
   local both = p.smoothing == 0 and sharp_both or smooth_both

@@ -149,12 +149,16 @@ function Row:exp(v)
   return exp(v)
 end
 
--- The maximum m and the sum of exp(v - m): in two steps if the row is in registers, else in one
--- pass, in which the sum is scaled whenever the maximum grows.
+-- The maximum m and the sum of exp(v - m): in two steps if a block has the row, one after the other
+-- if a cluster has it, where two steps take too many registers; else in one pass, in which the sum
+-- is scaled whenever the maximum grows.
 function Row:max_and_sum_exp(value)
   local v, dtype = as_float(value)
   local lowest = least_finite(dtype)
-  if self.holds then
+  if self.holds and not self.has_two_steps then
+    local top = max(self:max(v), lowest)
+    return top, self:sum(self:exp(v - top))
+  elseif self.holds then
     local top, sum = reduction(self, "max", { v }, { stand_in = { v, v },
       second = function(most) return { self:exp(v - max(most, lowest)) } end,
       moved = function(sums, mosts, all)
@@ -170,11 +174,11 @@ function Row:max_and_sum_exp(value)
   return both.top, both.sum
 end
 
--- The mean and the mean of (v - mean)^2: in two steps if the row is in registers, where a warp has
--- the squares of distances from its own mean; else one after the other.
+-- The mean and the mean of (v - mean)^2: in two steps if a block has the row, where a warp has the
+-- squares of distances from its own mean; else one after the other.
 function Row:mean_and_variance(value)
   local v, dtype = as_float(value)
-  if not self.holds then
+  if not self.has_two_steps then
     local mean = self:mean(v)
     local d = v - mean
     return mean, (self:mean(d * d))
@@ -340,7 +344,8 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     known = known, found = {}, seen = 0, kept = 0, keeper = keeper, n_kept_once = 0,
     n_along = 0,
     kept_once = thread.kept_once,
-    holds = p.holds or p.stages, is_narrow = p.is_narrow, n_columns = p.columns,
+    holds = p.holds or p.stages, has_two_steps = p.parts == 1 and (p.holds or p.stages),
+    is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
     note_at = p.note_at, note_pick = p.note_pick,
     is_row = pick_if(p, thread) }, Row)

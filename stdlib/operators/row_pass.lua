@@ -201,25 +201,76 @@ end
 
 local function itself(found) return found end
 
--- The column of the thread's elements at which the sum of their weights exceeds `left`, the last
--- one with a weight if rounding leaves none. The elements are read again: one thread of a row does
--- this, and what it needs in registers all threads would have to have.
-local function walk(p, thread, known, left)
-  local at, rest = fragment(i32, 1), fragment(f64, 1)
-  at[0], rest[0] = -1, left
+-- A draw reads the elements of one thread again: what it needs in registers all threads would have.
+local function read_again(p, thread)
   local plan = setmetatable({ holds = false, keeps = false, unroll = 1 }, { __index = p })
   local again = setmetatable({ inputs = {} }, { __index = thread })
   for i, x in ipairs(thread.inputs) do
     again.inputs[i] = setmetatable({ held = false }, { __index = x })
   end
-  each_call(plan, again, known, {}, function(calls, _, v)
-    for e = 0, p.width - 1 do
-      local weight = cast(calls.rows[e].found[#known + 1].values[1], f64)
-      at[0] = where(rest[0] >= 0.0 and weight > 0.0, v * p.width + e, at[0])
-      rest[0] = rest[0] - weight
-    end
+  return plan, again
+end
+
+-- The weights of the elements of vector v of the row, from 0 on.
+local function weights_at(p, thread, known, j, v)
+  local plan, again = read_again(p, thread)
+  local at = { j = j, v = v, words = {}, now = vectors_of(plan, again, j, v, true) }
+  local calls, weights = call_vector(plan, again, known, {}, at, {}, true), {}
+  for e = 0, p.width - 1 do
+    weights[e] = cast(calls.rows[e].found[#known + 1].values[1], f64)
+  end
+  return weights
+end
+
+-- The column of a vector at which the sum of the weights exceeds `left`, the last one with a weight
+-- if rounding leaves none.
+local function column_in(p, weights, v, left)
+  local at, rest = fragment(i32, 1), fragment(f64, 1)
+  at[0], rest[0] = -1, left
+  for e = 0, p.width - 1 do
+    at[0] = where(rest[0] >= 0.0 and weights[e] > 0.0, v * p.width + e, at[0])
+    rest[0] = rest[0] - weights[e]
+  end
+  return at[0]
+end
+
+-- The column of the thread's elements that is drawn, the thread's alone.
+local function walk(p, thread, known, left)
+  local at, rest = fragment(i32, 1), fragment(f64, 1)
+  at[0], rest[0] = -1, left
+  local plan = read_again(p, thread)
+  each_vector(plan, thread, function(j, v)
+    local weights = weights_at(p, thread, known, j, v)
+    local column = column_in(p, weights, v, rest[0])
+    at[0] = where(column >= 0, column, at[0])
+    for e = 0, p.width - 1 do rest[0] = rest[0] - weights[e] end
   end)
   return at[0]
+end
+
+-- The same by all lanes of the warp, of which lane `source` has the elements: each lane has a
+-- vector of them.
+local function walk_together(p, thread, known, left, source)
+  local lane = threadIdx.x % WARP
+  local first = thread.part * (p.deep * p.lanes) + thread.lane - lane + source
+  local column, rest = fragment(i32, 1), fragment(f64, 1)
+  column[0], rest[0] = -1, shfl_idx(left, source)
+  for start in range(0, p.deep, WARP) do
+    local j = start + lane
+    local v = first + j * p.lanes
+    local is_in = j < p.deep and v < p.vectors
+    local weights = weights_at(p, setmetatable({ lane = thread.lane - lane + source },
+      { __index = thread }), known, where(is_in, j, 0), where(is_in, v, first))
+    local own = cast(0, f64)
+    for e = 0, p.width - 1 do own = own + weights[e] end
+    own = where(is_in, own, 0.0)
+    local up_to = warp_scan(own, "add")
+    local mine = column_in(p, weights, v, rest[0] - (up_to - own))
+    local may_be = is_in and own > 0.0 and rest[0] >= up_to - own
+    column[0] = max(column[0], where(may_be, mine, -1))
+    rest[0] = rest[0] - shfl_idx(up_to, WARP - 1)
+  end
+  return warp_reduce(column[0], "max")
 end
 
 -- The drawn column in all threads: the thread whose share of all weights the random number hits
@@ -229,7 +280,14 @@ local function draw_pass(p, thread, known, found, sum)
   local is_hit, left = reducer.share_of(p, thread, sum, found.u)
   local column = fragment(i32, 1)
   column[0] = -1
-  if is_hit then column[0] = walk(p, thread, known, left) end
+  if p.lanes < WARP then
+    if is_hit then column[0] = walk(p, thread, known, left) end
+  else
+    local hits = ballot(is_hit)
+    if hits ~= 0 then
+      column[0] = walk_together(p, thread, known, left, WARP - 1 - clz(hits))
+    end
+  end
   return reducer.over_row(p, thread, { column[0] }, { kind = "max", values = { column[0] } })
 end
 

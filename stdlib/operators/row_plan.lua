@@ -8,6 +8,7 @@
 --   in_turns  blocks take rows in turns      stages   slots of shared memory for parts of rows
 --   box, boxes  elements of a box, and boxes of a part
 --   per_sm    blocks in turns of a multiprocessor
+--   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
 --   group     columns of the largest group that is reduced, which lies in the lanes of one warp;
 --             nil: no groups
 --   shape, why  for explain
@@ -16,6 +17,8 @@ local M = {}
 local WIDE_BYTES <const>, BLOCK <const>, WARP <const> = 16, 128, 32
 local FEW_BYTES <const>, MOST_BYTES <const> = 32, 256 -- of a row in a thread's registers
 local FLAT_BYTES <const>, CLUSTER_BYTES <const> = 64, 128 -- without reductions; in a cluster
+local LEAST_LANES <const> = 64 -- of a block
+local HELD_THREADS <const> = 512 -- of a multiprocessor, with the registers for MOST_BYTES each
 local MOST_LANES <const> = 512 -- threads that hold a row with MOST_BYTES each
 local MOST_PARTS <const> = 8 -- more blocks in a cluster need a permission
 local MOST_BOX <const> = 256 -- elements of a box along a mode
@@ -34,7 +37,8 @@ end
 
 --- A plan with its threads chosen: what follows from them.
 function M.finish(p)
-  p.rows = p.shape == "warp" and math.max(1, BLOCK // p.lanes) or 1
+  local block = p.lanes == WARP and 2 * WARP or BLOCK
+  p.rows = p.shape == "warp" and math.max(1, block // p.lanes) or 1
   p.deep = cdiv(p.vectors, p.lanes * p.parts)
   p.is_whole = p.deep * p.lanes * p.parts == p.vectors
   p.keeps = p.deep * p.width <= KEPT
@@ -72,13 +76,16 @@ local function staged(p, problem)
 end
 
 -- A row that a warp or a block holds in registers, or nil.
-local function held(p, few, most)
+local function held(p, few, most, stores)
   local lanes = lanes_for(p.vectors, 1, 32)
-  if lanes * few >= p.vectors then
+  if lanes * (stores and few or 2 * few) >= p.vectors then
     return chosen(p, "warp", lanes, 1, "%d threads hold a row", lanes)
   end
-  lanes = lanes_for(p.vectors, few, 256)
-  if lanes * few < p.vectors then lanes = lanes_for(p.vectors, most, MOST_LANES) end
+  lanes = math.max(LEAST_LANES, lanes_for(p.vectors, 2 * few, 256))
+  if lanes * 2 * few < p.vectors then
+    lanes = lanes_for(p.vectors, most, MOST_LANES)
+    p.min_blocks = math.max(1, HELD_THREADS // lanes)
+  end
   if lanes * most < p.vectors then return nil end
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
@@ -90,6 +97,7 @@ end
 ---   columns_divide     the same of the columns, at most 256
 ---   has_clusters, has_boxes   the device's, and the inputs can be boxes
 ---   n_reductions, n_columns   of the function: reductions of rows, sums of columns
+---   stores    are there results with all columns
 ---   group     columns of its largest group, nil: none
 function M.plan(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,
@@ -110,9 +118,12 @@ function M.plan(problem)
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
-  local by_threads = held(p, few, most)
+  local by_threads = held(p, few, most, problem.stores)
   if by_threads then return by_threads end
-  local lanes, parts, deep = 256, MOST_PARTS, math.max(1, CLUSTER_BYTES // step)
+  -- A second reduction needs registers that a thread with more of the row does not have.
+  local is_light = problem.n_reductions == 1
+  local lanes, parts = is_light and 128 or 256, MOST_PARTS
+  local deep = math.max(1, (is_light and MOST_BYTES or CLUSTER_BYTES) // step)
   if lanes * parts * deep < p.vectors then lanes = MOST_LANES end
   if problem.has_clusters and parts * lanes * deep >= p.vectors then
     return chosen(p, "cluster", lanes, parts, "a cluster of %d blocks holds a row", parts)

@@ -42,7 +42,7 @@ local function make_direct(p)
     thread.waits = p.parts > 1 and not p.is_flat
     if thread.waits then cluster_arrive() end
     passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given, n_rows), results)
-  end)
+  end, p.min_blocks and { min_blocks = p.min_blocks })
 end
 
 -- Blocks take rows in turns; sums of columns are kept until the last one.
@@ -145,12 +145,15 @@ function M.probe(p, note)
       value = methods.storable(value, ("value %d that the function returns"):format(i))
       types[i] = internal.kernel.dtype_of(value)
     end
-    note(kinds, types, #row.found, groups, row.sizes, by_result)
+    local n = 0
+    for _, found in ipairs(row.found) do n = n + (found.second and 2 or 1) end -- of two steps
+    note(kinds, types, n, groups, row.sizes, by_result)
   end)
 end
 
--- Partial sums (row, column) to sums (column), always in the same order.
-M.add_columns = kernel("add_columns", function(partial, sums)
+-- Partial sums (row, column) to sums (column) and, of the columns behind those, to `more`, nil:
+-- there are none; always in the same order.
+M.add_columns = kernel("add_columns", function(partial, sums, more)
   local lane, row = threadIdx.x % 32, threadIdx.x // 32
   local column = blockIdx.x * 32 + lane
   local total, all = cast(0, partial.dtype), shared(partial.dtype, row_major { 32, 33 })
@@ -164,7 +167,13 @@ M.add_columns = kernel("add_columns", function(partial, sums)
   sync_threads()
   total = warp_reduce(all[{ row, lane }], "add")
   local at = blockIdx.x * 32 + row
-  if lane == 0 and at < size(sums) then sums[at] = cast(total, sums.dtype) end
+  if lane == 0 then
+    if at < size(sums) then
+      sums[at] = cast(total, sums.dtype)
+    elseif more and at < size(partial, 1) then
+      more[at - size(sums)] = cast(total, more.dtype)
+    end
+  end
 end)
 
 return M

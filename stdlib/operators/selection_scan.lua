@@ -15,7 +15,7 @@ local LANES <const>, GROUP <const>, BATCH <const> = 32, 32, 1024 -- tiles of a g
 -- {====== The kernel ======
 
 -- An odd number of vectors, so that the threads' runs begin in different banks.
-local vectors_of <const> = { [1] = 1, [2] = 3, [4] = 5, [8] = 7 }
+local vectors_of <const> = { [1] = 1, [2] = 3, [4] = 7, [8] = 7 }
 
 local function items_of(dtype)
   return VECTOR_BYTES // dtype.bytes * vectors_of[dtype.bytes]
@@ -49,9 +49,14 @@ local function load(c, x, at)
   move(c, x.dtype, function(part) copy(part(whole), part(s)) end)
   cp_async_wait(0)
   sync_warp()
-  local r = fragment(x.dtype, c.items)
+  return s
+end
+
+-- The thread's elements of a tile in shared memory.
+local function run_of(c, s)
+  local r = fragment(s.dtype, c.items)
   copy(tile(s, c.items, threadIdx.x), r)
-  return r, s
+  return r
 end
 
 -- Through the memory s of the loads, which all have read, if the type is the same.
@@ -139,8 +144,8 @@ local function make(c)
     local t = threadIdx.x
     local place = (cast(at, i64) * c.threads + t) * c.items
     local is_head = c.heads and segments.heads_of(c.heads, heads, columns, place, c.items)
-    local elements, s = load(c, x, at)
-    local ups, up_heads, own = scan_own(c, elements, is_head, combine)
+    local s = load(c, x, at)
+    local _, _, own = scan_own(c, run_of(c, s), is_head, combine)
     local mine, total = scan_threads(c, own, combine)
     local before = scan_tiles(c, at, total, words, values, combine)
     local both, left = combine(before, mine), {}
@@ -148,6 +153,8 @@ local function make(c)
       left[key] = where(t > 0, where(at > 0, both[key], field), before[key])
     end
     local first = c.exclusive and cast(init, c.sums) or nil
+    -- Summed up once more: what waits for the tiles before has few registers, so more tiles wait.
+    local ups, up_heads = scan_own(c, run_of(c, s), is_head, combine)
     local r = results_of(c, ups, up_heads, is_head, left, at > 0 or t > 0, first, combine)
     store(c, y, at, r, s)
   end)

@@ -178,8 +178,15 @@ end
 -- f(rank, column) of the first k elements in order, each in one thread: by counting what comes
 -- before, or by sorting the list.
 local function each_ranked(c, list, n, k, f)
-  local t = threadIdx.x
-  if n <= min(c.threads, COUNTED) then
+  local t, is_counted, n_places = threadIdx.x, n <= min(c.threads, COUNTED), i32(1)
+  if not is_counted then
+    while n_places < n do n_places = n_places * 2 end
+    for i in range(n + t, n_places, c.threads) do
+      list.numbers[i], list.columns[i] = ~cast(0, list.numbers.dtype), 0x7fffffff
+    end
+  end
+  sync_threads()
+  if is_counted then
     if t < n then
       local number, column, rank = list.numbers[t], list.columns[t], i32(0)
       for i in range(n) do
@@ -190,12 +197,6 @@ local function each_ranked(c, list, n, k, f)
       if rank < k then f(rank, column) end
     end
   else
-    local n_places = i32(1)
-    while n_places < n do n_places = n_places * 2 end
-    for i in range(n + t, n_places, c.threads) do
-      list.numbers[i], list.columns[i] = ~cast(0, list.numbers.dtype), 0x7fffffff
-    end
-    sync_threads()
     sort_list(c, list, n_places)
     for i in range(t, k, c.threads) do f(i, list.columns[i]) end
   end
@@ -211,7 +212,6 @@ local function take(c, row, list, k)
     take_first(c, row, list, prefix, n_less, k)
     n = k
   end
-  sync_threads()
   return n
 end
 

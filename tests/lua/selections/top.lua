@@ -56,6 +56,10 @@ check(f32, 2, 2500, 1, equal)
 check(f32, 2, 2500, 2048, few)
 check(i64, 1, 2500, 2048, function(v) return (v % 5) * (1 << 60) + v % 11 end)
 check(f32, 1, 17000, 32, many)
+check(f32, 2, 1100, 64, many) -- a bound by groups of threads, which leaves few elements or too many
+check(f32, 1, 1101, 128, many)
+check(bf16, 1, 1104, 128, few)
+check(i64, 1, 1024, 5, equal)
 local special <const> = {0 / 0, -(0 / 0), 0.0, -0.0, 1 / 0, -1 / 0, 1.5, -1.5}
 for _, dtype in ipairs{f16, bf16, f32, f64} do
   check(dtype, 2, 600, 280, function(v) return special[v % #special + 1] end)
@@ -64,7 +68,7 @@ for _, dtype in ipairs{u8, i8, i16, u16} do
   check(dtype, 1, 900, 100, function(v) return v % 128 end)
 end
 print(n_checked)
--- expect: 62
+-- expect: 70
 
 do -- a row of one's own; sorts of rows are of the same order as those of one vector
   local x = rand(f16, row_major{3, 300})
