@@ -190,10 +190,10 @@ end
 
 -- Partial sums of results of one type side by side, two at a time: a list of {partial sums of both,
 -- first result, second result or nil}, and of each result its own.
-local function partial_sums(p, results, n_blocks, device)
+local function partial_sums(p, n_blocks, device)
   local pairs_, own = {}, {}
-  for i, t in ipairs(results) do
-    if p.kinds[i] == "column" then
+  for i, kind in ipairs(p.kinds) do
+    if kind == "column" then
       local last = pairs_[#pairs_]
       if last and not last.second and p.types[last.first] == p.types[i] then
         last.second = i
@@ -217,7 +217,7 @@ end
 -- The results as the kernel takes them, and the steps that add partial sums up.
 local function results_for(p, results, extents, n_blocks, device)
   local outs, after = {}, {}
-  local pairs_, own_sums = partial_sums(p, results, n_blocks, device)
+  local pairs_, own_sums = partial_sums(p, n_blocks, device)
   for i, pair in ipairs(pairs_) do
     local second = pair.second and results[pair.second].given
     after[i] = sum_of_columns(pair.all, results[pair.first].given, second)
