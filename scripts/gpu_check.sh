@@ -4,8 +4,9 @@
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
 # What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
 # is the limit instead.
-# Steps: info tests cases bits dtypes conversions kernels threads attention products examples notebook bench sanitize ranks
-# ranks_sanitize. attention: its tests and random problems against the reference, then large problems beside the plain
+# Steps: info tests cases bits dtypes conversions kernels threads attention products blackwell examples notebook bench
+# sanitize ranks ranks_sanitize. blackwell: products by tcgen05 and with block scales, for a device of sm_100a or sm_120a:
+# their numbers against the reference; nothing of it has run on one. attention: its tests and random problems against the reference, then large problems beside the plain
 # kernel, timed: what was written without a GPU; less than 120 s on an H200. products: tests of matmul, and products with
 # scales beside PyTorch's. The last two need two devices. ranks: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
 # ever, examples in one process and in two, products over ranks and steps of training beside PyTorch's. examples runs the
@@ -73,6 +74,11 @@ for step in $steps; do
       run "$build/cuttle" scripts/fuzz_products.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
       run "$build/cuttle" scripts/bench/packed.lua
+      ;;
+    blackwell)
+      run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/blackwell tests/lua/atom
+      for e in blackwell_gemm blackwell_steps block_scaled; do run "$build/cuttle" "examples/$e.lua"; done
+      run "$build/cuttle" scripts/bench/narrow_products.lua 64
       ;;
     threads) # shuffles, votes, atomics, waits, messages, collectives: checked, then timed
       for t in shuffles masks counting_barriers atomics spin_waits cooperative sync_grid collectives printing assertions; do

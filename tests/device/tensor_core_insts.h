@@ -109,8 +109,8 @@ static void find_insts(int sm) {
     ct_atom_get(i, &a);
     bool is_wgmma = a.kind == CT_ATOM_MMA && strcmp(a.family, "wgmma") == 0 && a.n == 8 &&
                     !a.from_shared[CT_ATOM_A];
-    if (a.kind != CT_ATOM_MMA || a.sm > sm || (a.is_sm_specific && a.sm != sm) || !is_floats(&a) ||
-        is_known(&a) || (strcmp(a.family, "mma.sync") != 0 && !is_wgmma)) {
+    if (a.kind != CT_ATOM_MMA || a.sm > sm || (a.targets != CT_TARGETS_FROM && a.sm != sm) ||
+        !is_floats(&a) || is_known(&a) || (strcmp(a.family, "mma.sync") != 0 && !is_wgmma)) {
       continue;
     }
     CT_ASSERT(n_insts < MAX_ATOMS);

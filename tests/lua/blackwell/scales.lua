@@ -74,6 +74,8 @@ local function compare(name, element, V, sf, N, K, others)
   local SFA = matrix(sf, 128, K // V, sf == f8ue4m3 and { 0.25, 1.5, 3.25, 0.875 } or powers, 3)
   local SFB, C = matrix(sf, N, K // V, powers, 4), zeros(f32, row_major { 128, N })
   kernel_of(name, element, V, sf, N, K, others) { grid = 1, block = 128 } (A, SFA, B, SFB, C)
+  -- What PTX promises of a device; the CPU engine rounds once for each block.
+  local error = device().sm and (K + 1) * 2.0 ^ -23 or K // V * 2.0 ^ -24
   for i = 0, 127, 9 do
     for j = i % 7, N - 1, 7 do
       local sum, sizes = 0.0, 0.0
@@ -81,7 +83,7 @@ local function compare(name, element, V, sf, N, K, others)
         local p = A[{ i, k }] * B[{ j, k }] * SFA[{ i, k // V }] * SFB[{ j, k // V }]
         sum, sizes = sum + p, sizes + math.abs(p)
       end
-      if math.abs(C[{ i, j }] - sum) > K // V * 2.0 ^ -24 * sizes then
+      if math.abs(C[{ i, j }] - sum) > error * sizes then
         return ("%d,%d: %s, expected %s"):format(i, j, C[{ i, j }], sum)
       end
     end
