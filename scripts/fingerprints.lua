@@ -70,7 +70,10 @@ for _, row in ipairs(configs.all) do
   if row.types and row.types.i8 then type_name = "i8" end
   if row.types and row.types.f8e4m3 then type_name = "f8e4m3" end
   if row.device == "cuda" and is_first then
-    local majors = row.majors and not row.majors.TN and next(row.majors) or "TN"
+    local majors = "TN"
+    for _, other in ipairs { "NN", "TT", "NT", "TN" } do
+      if row.majors and row.majors[other] then majors = other end
+    end
     products[#products + 1] = { row.name, require "cuttle"[type_name], majors }
   end
 end

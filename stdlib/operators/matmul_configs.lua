@@ -27,7 +27,7 @@ local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, 
 local F8 <const> = { f8e4m3 = true, f8e5m2 = true }
 local ALL_BYTES <const> = { i8 = true, u8 = true, f8e4m3 = true, f8e5m2 = true }
 local NT <const>, TN <const>, NN <const> = { NT = true }, { TN = true }, { NN = true }
-local TN_TT <const> = { TN = true, TT = true }
+local TN_TT <const>, NT_NN <const> = { TN = true, TT = true }, { NT = true, NN = true }
 local MIXED <const> = { NN = true, TT = true }
 
 -- The problem's tiles of that size; of groups as if they were equal.
@@ -274,7 +274,7 @@ M.list = {
     registers = { 104, 200 }, store = { 1, 2 }, order = "columns", blocks = one_each, pdl = true,
     when = at_once(2, 64, 128) },
   { name = "hopper 128x256x32", device = "cuda", template = HOPPER, types = TF32, only_sm = 90,
-    majors = NT, tile = { 128, 256, 32 }, schedule = "cooperative", stages = 4,
+    majors = NT_NN, tile = { 128, 256, 32 }, schedule = "cooperative", stages = 4,
     registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
     when = fills(0.5, 128, 256) },
   { name = "hopper 64x64x128", device = "cuda", template = HOPPER, types = ALL_BYTES, only_sm = 90,
@@ -301,10 +301,12 @@ M.list = {
     only_sm = 90, majors = NN, tile = { 256, 128, 128 }, across = true, schedule = "cooperative",
     stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
     when = fills(0.5, 128, 256) },
-  { name = "hopper 128x256x128", device = "cuda", template = HOPPER, types = F8, only_sm = 90,
-    majors = NT, tile = { 128, 256, 128 }, schedule = "cooperative", stages = 4,
+  { name = "hopper 128x256x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
+    only_sm = 90, majors = NT_NN, tile = { 128, 256, 128 }, schedule = "cooperative", stages = 4,
     registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
-    when = fills(0.5, 128, 256) },
+    when = function(p)
+      return fills(0.5, 128, 256)(p) and (F8[p.type_name] or p.majors == "NN")
+    end },
   { name = "hopper 128x256x128, scaled", device = "cuda", template = HOPPER, types = F8,
     only_sm = 90, majors = TN, tile = { 128, 256, 128 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 2, 1 }, order = "groups", group = 16, blocks = one_each,
