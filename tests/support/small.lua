@@ -1,20 +1,20 @@
 -- small.lua: arguments that make a program shorter, on the same paths: for runs under `check` and under sanitizers, where
--- each step of the CPU engine takes many times as long. Of examples and of score_backward they are sizes, of
--- reads_and_changes it takes every eighth change, of other tests the number of cases.
+-- each step of the CPU engine takes many times as long. Of examples they are sizes, of reads_and_changes it takes every
+-- eighth change, of other tests the number of cases.
 return {
   ["examples/bfs.lua"] = "2000", ["examples/blackwell_gemm.lua"] = "256 256 384",
   ["examples/blackwell_steps.lua"] = "256 256 128",
   ["examples/block_scaled.lua"] = "64 64 128",
-  ["examples/hopper_gemm.lua"] = "256 256 128",
-  ["examples/hopper_steps.lua"] = "256 128", ["examples/mandelbrot.lua"] = "96",
+  ["examples/data_parallel.lua"] = "200", ["examples/hopper_gemm.lua"] = "256 256 128",
+  ["examples/hopper_steps.lua"] = "256 64", ["examples/mandelbrot.lua"] = "96",
   ["examples/moye_matmul.lua"] = "256 256 32",
+  ["examples/nbody.lua"] = "200 3",
   ["examples/notebook_shared_matmul.lua"] = "50 30 40", ["examples/prefix_sum.lua"] = "20003",
   ["examples/radix_sort.lua"] = "5000", ["examples/reduce.lua"] = "100003",
-  ["examples/sgemm_2d_blocktiling.lua"] = "256", ["examples/sgemm_sm80.lua"] = "128 128 128",
+  ["examples/sgemm_2d_blocktiling.lua"] = "128", ["examples/sgemm_sm80.lua"] = "128 128 128",
   ["examples/transformer_block.lua"] = "5", ["examples/transpose.lua"] = "256",
   ["examples/wgmma_sm90.lua"] = "128 128 128",
   ["examples/wgmma_tma_sm90.lua"] = "256 128 128",
-  ["tests/lua/attention/score_backward.lua"] = "3",
   ["tests/lua/front/many_records.lua"] = "200",
   ["tests/lua/front/random.lua"] = "80", ["tests/lua/front/random_c.lua"] = "60",
   ["tests/lua/kernel/dot_random.lua"] = "8",

@@ -1,8 +1,6 @@
 -- attention_backward with masks and scores against central differences of reference.attention in
 -- double precision: each option on each template, several tiles, packed sequences; nothing that
--- check finds; the gradient of sinks; and what is refused. With an argument N, for sanitizers, sizes
--- that take several tiles are divided by N: the same options on the same templates.
-local cut <const> = tonumber(arg[1]) or 1
+-- check finds; the gradient of sinks; and what is refused.
 local gradients = dofile "tests/support/gradients.lua"
 
 local function try(config, dtype, shape_Q, shape_K, options, deterministic)
@@ -44,33 +42,33 @@ end
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
-for i, options in ipairs(options_of(66 // cut, 132 // cut)) do
-  print(i, try_tiles("hopper 64x128", bf16, 2, 66 // cut, 132 // cut, 32, options))
+for i, options in ipairs(options_of(66, 132)) do
+  print(i, try_tiles("hopper 64x128", bf16, 2, 66, 132, 32, options))
 end
 -- expect: 1	true
 -- expect: 2	true
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
-for i, options in ipairs(options_of(66 // cut, 70 // cut)) do
+for i, options in ipairs(options_of(66, 70)) do
   local dtype = i == 2 and f16 or bf16
-  print(i, try_tiles("mma 64x32", dtype, 2, 66 // cut, 70 // cut, 32, options))
+  print(i, try_tiles("mma 64x32", dtype, 2, 66, 70, 32, options))
 end
 -- expect: 1	true
 -- expect: 2	true
 -- expect: 3	true
 -- expect: 4	true
 -- expect: 5	true
-local S <const> = 130 // cut
+local S <const> = 130
 print(try_tiles("mma 64x32", bf16, 2, S, S, 64, options_of(S, S)[5]))
 -- expect: true
 print(try_tiles("hopper 128x128", f16, 2, S, S, 32, options_of(S, S)[5]))
 -- expect: true
 local window <const> = {window = {30, 10}}
-print(try_tiles("hopper 64x128", bf16, 1, 200 // cut, 200 // cut, 32, window, true))
+print(try_tiles("hopper 64x128", bf16, 1, 200, 200, 32, window, true))
 -- expect: true
 for _, i in ipairs{1, 3, 5} do
-  local n, nk = 66 // cut, 70 // cut
+  local n, nk = 66, 70
   print(i, try_tiles("hopper 64x64", bf16, 2, n, nk, 136, options_of(n, nk)[i]))
 end
 -- expect: 1	true
