@@ -87,10 +87,13 @@ local function on_device(t) return t:to(zeros(f32, 1).device) end
 local function orders_of(launch_of, tensor, elements, args)
   local known = {}
   return function(c)
-    local key = ("%s %s %s %s"):format(c.bM or c.threads, c.bK or c.vector, c.unroll or c.copies, c.sum)
+    local key = ("%s %s %s %s"):format(c.bM or c.threads, c.bK or c.vector,
+      c.unroll or c.copies, c.sum)
     if not known[key] then
       local launch, orders = launch_of(c), {}
-      for i, at in ipairs(elements) do orders[i] = sum_order(launch, {[tensor] = at}, table.unpack(args)) end
+      for i, at in ipairs(elements) do
+        orders[i] = sum_order(launch, {[tensor] = at}, table.unpack(args))
+      end
       known[key] = orders
     end
     return known[key]
