@@ -5,6 +5,7 @@
 -- what combines the parts (attention_decode_merge.lua). A template is a module with
 --   trouble(config, p)  why its kernel cannot compute the problem, or nil
 --   shared_bytes(config, p)  if there: of a block
+--   keys(p)             if there: K as its kernel takes it
 --   shape(config)       keys of a unit of the schedule, and `step`, those that a block takes at a
 --                       time; rows of a tile; warps of a block, and how many partial results they
 --                       have `found` of a piece; `resident` blocks of a multiprocessor; `overhead`
@@ -33,6 +34,7 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- blocks that a multiprocessor is to have at a time, and `keys` those of a tile. A table as
 -- `config` may have `parts`, how many blocks of a multiprocessor share the keys.
 local MMA <const>, LATENT <const> = "cuttle.attention_decode_mma", "cuttle.attention_decode_latent"
+local LATENT_HOPPER <const> = "cuttle.attention_decode_latent_hopper"
 M.configs = {
   { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
   { name = "mma 4 warps", template = MMA, sm_from = 80, warps = 4, stages = 3, resident = 1 },
@@ -41,6 +43,8 @@ M.configs = {
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
+  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2,
+    registers = { 56, 224 } },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
   { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
   { name = "plain", template = "cuttle.attention_decode_plain" },
@@ -135,6 +139,7 @@ local function steps_of(config, p, target)
   local parts, ml = workspace(p, v, n_parts)
   p.has_pdl = target.sm >= 90
   local steps, lse, scales = {}, p.LSE, { p.k_scale, p.v_scale }
+  local keys_of = require(config.template).keys
   if p.n_new > 0 then
     local k = kernel_of("cuttle.attention_decode_append",
       { page_size = p.page_size, scaled = p.scaled })
@@ -143,7 +148,7 @@ local function steps_of(config, p, target)
   steps[#steps + 1] = {
     kernel = kernel_of(config.template, v),
     launch = { grid = n_parts, block = 32 * v.warps, stream = p.stream, pdl = p.has_pdl },
-    args = table.pack(p.Q, p.K, p.V, p.O, lse, p.lengths, p.capacity, n_parts, parts, ml, p.table,
+    args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity, n_parts, parts, ml, p.table,
       scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
   steps[#steps + 1] = merge.step(p, kernel_of("cuttle.attention_decode_merge", v), v, n_parts,
     table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, scales[2]))

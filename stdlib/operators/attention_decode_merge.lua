@@ -46,16 +46,24 @@ local function weight(top, most)
   return fast.exp2(top - where(most == -math.huge, 0.0, most))
 end
 
-local function store_row(variant, args, place, d, value, sum)
+--- Elements of a row's result, which are to be divided by `sum`: each(f) calls f(column, value).
+function M.store_elements(variant, args, place, sum, each)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
   if is_there then
     local factor = where(sum == 0.0, 0.0, 1.0 / sum)
     if variant.scaled then factor = factor * args.v_scale[{ place.kv_head, place.b }] end
-    args.O[{ query, d, head, place.b }] = cast(value * factor, args.O.dtype)
+    each(function(d, value)
+      args.O[{ query, d, head, place.b }] = cast(value * factor, args.O.dtype)
+    end)
   end
 end
 
-local function store_lse(variant, args, place, top, sum)
+local function store_row(variant, args, place, d, value, sum)
+  M.store_elements(variant, args, place, sum, function(f) f(d, value) end)
+end
+
+--- The logarithm of a row's sum of exponentials.
+function M.store_lse(variant, args, place, top, sum)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
   if is_there then
     args.LSE[{ query, head, place.b }] = where(sum == 0.0, -math.huge, (top + log2(sum)) * LN_2)
@@ -90,7 +98,7 @@ function M.finish_piece(variant, args, smem, piece)
     local value = value_of(variant.found, smem, row, d, weights)
     if piece.is_whole then
       store_row(variant, args, place, d, value, sum)
-      if variant.lse and d == 0 then store_lse(variant, args, place, top, sum) end
+      if variant.lse and d == 0 then M.store_lse(variant, args, place, top, sum) end
     else
       args.parts[{ d, row, piece.slot }] = value
       if d == 0 then args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum end
@@ -149,7 +157,7 @@ local function merge_row(variant, args, place, n, slot_of)
     if d < variant.depth_v then store_row(variant, args, place, d, out[j], sum) end
   end
   if variant.lse and column(place.first_column, 0) == 0 then
-    store_lse(variant, args, place, top, sum)
+    M.store_lse(variant, args, place, top, sum)
   end
 end
 

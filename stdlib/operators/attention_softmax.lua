@@ -4,6 +4,8 @@
 --   tops    the maxima so far, times c, the scale and log2(e)
 --   sums    its part of the sums of exponentials
 --   shrink  by what a block's maxima make the sums before it smaller
+-- `meet`, if there, is called with the maxima of a block, which it may raise: another warp group
+-- may have more of the row.
 local internal = ...
 local M = {}
 
@@ -89,6 +91,7 @@ function M.softmax(S, rows, c, masked, is_first, lazy, lift)
     new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c
     if lift then new[r] = new[r] - lift end
   end
+  if rows.meet then rows.meet(new) end
   local grows = true
   if is_first then
     copy(new, tops)

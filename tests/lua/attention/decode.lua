@@ -107,7 +107,7 @@ local function try(config, c)
 end
 
 local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 8 bits"
-local LATENT <const> = "latent 64 keys"
+local LATENT <const>, LATENT_HOPPER <const> = "latent 64 keys", "latent hopper"
 local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
 print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,
@@ -145,6 +145,13 @@ if not on_gpu or device().sm >= 89 then
                       v_scale = 1 / 30}) == true)
   assert(try(NARROW, {dtype = bf16, kv = f8e4m3, H = 4, HK = 2, S = 2, D = 128, DV = 64, page = 16,
                       new = 2, causal = true, lengths = {200, 7}, v_scale = 0.5}) == true)
+end
+
+if not on_gpu or device().sm == 90 then
+  assert(try(LATENT_HOPPER, {dtype = bf16, H = 70, HK = 1, D = 576, DV = 512, latent = true,
+                             page = 64, lengths = {200, 3, 0}, parts = {1, 5}}) == true)
+  assert(try(LATENT_HOPPER, {dtype = f16, H = 9, HK = 1, S = 2, D = 576, DV = 512, latent = true,
+                             causal = true, lengths = {1, 150}, capacity = 170}) == true)
 end
 
 -- Under "batch_invariant" a sequence's bits do not depend on the others, nor on the parts.
