@@ -390,7 +390,7 @@ function Group:finish(at)
   if self.is_first then bars.Q_empty[self.number]:arrive() end
   bars.V_full[self.v.slot]:wait(self.v.parity)
   self:multiply_PV()
-  local factors = softmax.finish(rows, scores.sink(self.variant, args.operands, at))
+  local factors = scores.finish(self.variant, rows, args.operands, at)
   if self.variant.lse then
     softmax.store_lse(rows, args.LSE, at, self.thread, function(r) return self:row(at, r) end)
   end

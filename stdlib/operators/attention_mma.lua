@@ -357,7 +357,7 @@ end
 function Block:finish()
   self.at = tile_of(self.variant, self.args) -- once more, as the loop has no registers for it
   local at, args, rows = self.at, self.args, self.rows
-  softmax.scale_rows(self.O, softmax.finish(rows, scores.sink(self.variant, args.operands, at)))
+  softmax.scale_rows(self.O, scores.finish(self.variant, rows, args.operands, at))
   if self.variant.lse then
     softmax.store_lse(rows, args.LSE, at, threadIdx.x, function(r) return self:row(r) end)
   end

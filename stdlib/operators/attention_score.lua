@@ -346,19 +346,32 @@ function Kind:element_and_gradient(operands, s, at, c, masked)
 end
 
 --- Drops some of a thread's probabilities of a block, if the variant drops: arguments as in
---- Kind:block.
+--- Kind:block. M.finish makes up for them, as 8 bits may not hold a probability times the factor.
+--- Two adjacent columns, the first even, have their bits of one call of Philox.
 function M.drop(variant, operands, S, places, query_of, first_key, of)
   local kind = variant.score
   if not (kind and kind.drops) then return end
+  local least, seed = table.unpack(operands, kind.n_operands + 1, kind.n_operands + 2)
   for r = 0, softmax.n_rows(S) - 1 do
     local row, place, q = softmax.row_of(S, r), softmax.row_of(places, r), query_of(r)
     for j in range(size(row, 1)) do
+      local k = first_key + place[{0, j}][2]
+      local words = dropping.words(seed, q, k // 4, dropping.stream(of.b, of.head))
       for i = 0, 1 do
-        row[{i, j}] = row[{i, j}] * kind:kept_factor(operands,
-          { q = q, k = first_key + place[{i, j}][2], h = of.head, b = of.b })
+        local is_kept = dropping.bits(words, k % 4 + i) >= least
+        row[{i, j}] = where(is_kept, row[{i, j}], 0.0)
       end
     end
   end
+end
+
+--- Behind the last block of keys: what O is to be multiplied by, with sinks and dropout.
+function M.finish(variant, rows, operands, at)
+  local factors, kind = softmax.finish(rows, M.sink(variant, operands, at)), variant.score
+  if kind and kind.drops then
+    for r = 0, rows.n - 1 do factors[r] = factors[r] * kind:keep_factor(operands) end
+  end
+  return factors
 end
 
 --- The same for a thread's products S of a block of keys from first_key on, which need no mask

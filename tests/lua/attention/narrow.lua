@@ -78,6 +78,8 @@ print(try("plain", 20, 37, 40, 24, {}))                                 -- expec
 print(try("plain", 20, 37, 40, 40, scales))                             -- expect: bf16	true	true
 print(try("hopper 128x128, f8", 200, 300, 128, 128, scales))            -- expect: bf16	true	true
 print(try("hopper 128x128, f8", 70, 500, 96, 80, {}))                   -- expect: bf16	true	true
+-- A probability times the factor of those that are kept would not fit 8 bits.
+print(try("hopper 128x128, f8", 70, 200, 64, 64, {dropout = 0.6, seed = 3})) -- expect: bf16	true	true
 print(try("hopper 192x128, f8", 70, 130, 64, 64, {lazy = true}))        -- expect: bf16	true	true
 print(try("hopper 192x128, f8", 70, 130, 64, 48, {softcap = 2.0, window = {40, 9}, k_scale = 0.5}))
 -- expect: bf16	true	true
