@@ -1,7 +1,9 @@
 -- fuzz_attention.lua: attention of random problems with masks and scores, on the device, against
 -- reference.attention in double precision: O, LSE and, along a random direction, the gradients. A
 -- call has ten packed sequences of random lengths, so that few kernels compute many problems. TAP:
--- one line for each kind of problem.
+-- one line for each kind of problem: errors of an element to its value, but at least to 1. Of
+-- f8e4m3, whose probabilities are rounded to f8e4m3, it is the root of the mean square of O's
+-- errors, to that of O, and there are no gradients.
 --   cuttle scripts/fuzz_attention.lua CALLS SEED [CONFIG...]
 local CALLS <const>, SEED <const> = tonumber(arg[1] or 2), tonumber(arg[2] or 1)
 local configs = table.pack(table.unpack(arg, 3))
@@ -9,12 +11,22 @@ if #configs == 0 then
   configs = device().sm == 90 and { "hopper 192x80", "mma 64x64", "plain" } or { "plain" }
 end
 
--- The configuration of gradients by that of the forward pass.
-local backwards <const> = { plain = "plain", ["mma 64x64"] = "mma 64x32",
-                            ["hopper 192x80"] = "hopper 64x128",
-                            ["hopper 192x128"] = "hopper 128x128" }
+-- Of a configuration of the forward pass, depths of queries and values, the configuration of
+-- gradients, or nil, and the type.
+local known <const> = {
+  plain = { 64, 64, "plain", f32 },
+  ["mma 64x64"] = { 64, 64, "mma 64x32", bf16 }, ["mma 128x48"] = { 128, 96, "mma 64x32", f16 },
+  ["hopper 192x128"] = { 64, 64, "hopper 128x128", bf16 },
+  ["hopper 192x80"] = { 128, 128, "hopper 64x128", bf16 },
+  ["hopper 128x128"] = { 96, 96, "hopper 64x128", f16 },
+  ["hopper 128x128, D 192"] = { 192, 128, "hopper 64x64", bf16 },
+  ["hopper 128x64"] = { 256, 256, "hopper 64x64", bf16 },
+  ["hopper 192x128, f8"] = { 64, 64, nil, f8e4m3 },
+  ["hopper 128x128, f8"] = { 128, 128, nil, f8e4m3 },
+  ["hopper 128x128, f8, D 256"] = { 256, 256, nil, f8e4m3 },
+}
 
-local H <const>, HK <const>, D <const>, N <const>, T <const> = 2, 1, 64, 10, 600
+local H <const>, HK <const>, N <const>, T <const> = 2, 1, 10, 600
 local random = math.random
 
 -- {====== Problems ======
@@ -71,10 +83,17 @@ local function flat(t) return view(t, layout { size(t) }):totable() end
 local function distance(a, b)
   local worst, y = 0, flat(b)
   for i, x in ipairs(flat(a)) do
-    local d = x == y[i] and 0 or math.abs(x - y[i])
+    local d = x == y[i] and 0 or math.abs(x - y[i]) / math.max(1, math.abs(y[i]))
     worst = (d ~= d or d > worst) and d or worst
   end
   return worst
+end
+
+-- The root of the mean square of differences, of that of b.
+local function mean_distance(a, b)
+  local sum, squares, y = 0, 0, flat(b)
+  for i, x in ipairs(flat(a)) do sum, squares = sum + (x - y[i]) ^ 2, squares + y[i] ^ 2 end
+  return math.sqrt(sum / squares)
 end
 
 local function to_device(t)
@@ -109,14 +128,14 @@ local function loss(x, u, h, dO, options)
     for j, v in ipairs(values) do values[j] = v + h * along[j] end
     moved[i] = view(from_table(f64, values), t.layout)
   end
-  local out = zeros(f64, row_major(shape(x[1])))
+  local out = zeros(f64, row_major(shape(dO)))
   return dot(dO, (reference.attention(moved[1], moved[2], moved[3], with(options, { out = out }))))
 end
 
 -- The gradients' difference from the reference along a random direction, of their length.
 local function gradient_error(x, options, O, LSE, config)
   local STEP <const>, u, on_device = 1e-4, {}, {}
-  local dO = randn(x[1].dtype, row_major(shape(x[1])))
+  local dO = randn(x[1].dtype, row_major { H, T, size(x[3], 2) })
   for i, t in ipairs(x) do
     u[i], on_device[i] = randn(f64, row_major(shape(t))), to_device(t)
   end
@@ -135,31 +154,40 @@ end
 
 -- Of tensors on the host: the errors of O, LSE and the gradients, on the device.
 local function errors(x, options, config)
-  local R = zeros(f64, row_major { H, T, D })
+  local of = known[config]
+  local R = zeros(f64, row_major { H, T, of[2] })
   local _, RL = reference.attention(x[1], x[2], x[3],
     with(options, { out = R, lse = zeros(f64, row_major { H, T }) }))
   local O, LSE = attention(to_device(x[1]), to_device(x[2]), to_device(x[3]),
     own_options(options, { lse = true, config = config }))
   local of_gradients = 0
-  if backwards[config] then
-    of_gradients = gradient_error(x, options, O, LSE, backwards[config])
-  end
-  return distance(O:to "cpu", R), distance(LSE:to "cpu", RL), of_gradients
+  if of[3] then of_gradients = gradient_error(x, options, O, LSE, of[3]) end
+  return (of[4] == f8e4m3 and mean_distance or distance)(O:to "cpu", R),
+    distance(LSE:to "cpu", RL), of_gradients
+end
+
+local limits <const> = { f32 = 2e-5, f8e4m3 = 4e-2 } -- of O
+
+local function random_tensor(dtype, heads, depth)
+  if dtype ~= f8e4m3 then return randn(dtype, row_major { heads, T, depth }) end
+  return view(reference.cast(randn(f32, heads * T * depth):to "cpu", dtype),
+    row_major { heads, T, depth })
 end
 
 local function try(config, kind)
-  local dtype = config == "plain" and f32 or bf16
+  local D, DV, _, dtype = table.unpack(known[config], 1, 4)
   local worst = { 0, 0, 0 }
   for _ = 1, CALLS do
-    local x = { randn(dtype, row_major { H, T, D }), randn(dtype, row_major { HK, T, D }),
-      randn(dtype, row_major { HK, T, D }) }
+    local x = { random_tensor(dtype, H, D), random_tensor(dtype, HK, D),
+      random_tensor(dtype, HK, DV) }
     local options = kind[2]()
     options.cu_seqlens_q, options.cu_seqlens_k = starts(T), starts(T)
     for i, e in ipairs { errors(x, options, config) } do
       if e ~= e or e > worst[i] then worst[i] = e end
     end
   end
-  local is_ok = worst[1] < (dtype == f32 and 2e-5 or 3e-2) and worst[2] < 1e-4
+  local is_ok = worst[1] < (limits[dtype.name] or 2e-2)
+    and worst[2] < (dtype == f8e4m3 and 1e-2 or 1e-4)
     and worst[3] < (dtype == f32 and 1e-5 or 3e-2)
   return worst, is_ok
 end
