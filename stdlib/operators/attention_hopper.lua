@@ -277,7 +277,7 @@ local function new_group(variant, plan, args, smem, bars)
     sO = smem.O(_, _, number) }
   self.rows = softmax.new_rows(self.S)
   if variant.narrow then
-    self.P, self.P_by_S, self.S_by_P = narrow.new_P(plan.PV, self.S, ROWS, variant.keys)
+    self.P = narrow.new_P(plan.PV, ROWS, variant.keys)
   end
   return setmetatable(self, Group)
 end
@@ -303,7 +303,7 @@ end
 
 function Group:pack_P()
   if self.variant.narrow then
-    copy(cast(self.S_by_P, self.variant.dtype), self.P_by_S)
+    narrow.pack(self.S, self.P)
   else
     copy(cast(self.S, self.variant.dtype), self.P)
   end

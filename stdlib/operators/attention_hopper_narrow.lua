@@ -10,12 +10,13 @@
 -- the keys is the same in any order, if it is the same order for P and V. So P stays where it is,
 -- and the turners put key 8b + 2c + i of 16 at place 4c + 2b + i. This costs nothing: it is the
 -- order in which ldmatrix brings them.
+local internal = ...
 local tables = require "cuttle.attention_tiles"
 local M = {}
 
 local WARP <const>, TURNERS <const> = 32, 3
 local KEYS <const>, COLUMNS <const> = 32, 16 -- of a warp's step in turn_block
-local load <const>, store <const> = atom("SM75_U16x8_LDSM_T", u16), atom("SM90_U32x4_STSM_N", u16)
+local load <const>, store <const> = atom("SM75_U16x8_LDSM_T", u16), atom("SM90_U32x4_STSM_N", u32)
 
 --- Warps that transpose values, which arrive at barriers for them.
 M.n_turners = TURNERS
@@ -27,14 +28,32 @@ function M.raw_stages(variant) return variant.raw_stages or variant.stages end
 
 function M.line(depth) return depth % 128 == 0 and 128 or 64 end
 
---- The fragment of P, operand A of the tiled MMA `PV`, for a tile of rows and keys; and views with
---- the same order of elements, of it and of the scores S.
-function M.new_P(PV, S, rows, keys)
-  local steps = keys // 32
-  local P = fragment(f8e4m3, PV:partition_shape_A{ rows, keys })
-  local shape = { { 2, 2, { 2, 2, steps } }, 1, 1 }
-  return P, view(P, layout(shape, { { 1, 4, { 2, 8, 16 } }, 0, 0 })),
-    view(S, layout(shape, { { 1, 2, { 4, 8, 16 } }, 0, 0 }))
+--- The fragment of P, operand A of the tiled MMA `PV`, for a tile of rows and keys.
+function M.new_P(PV, rows, keys) return fragment(f8e4m3, PV:partition_shape_A{ rows, keys }) end
+
+local function byte_of(x) return cast(bitcast(cast(x, f8e4m3), u8), u32) end
+
+-- Four numbers of f32 as the bytes of a word.
+local function pack(x, y, z, w)
+  return internal.kernel.ptx([[
+    .reg .b16 low, high;
+    cvt.rn.satfinite.e4m3x2.f32 low, $b, $a;
+    cvt.rn.satfinite.e4m3x2.f32 high, $d, $c;
+    mov.b32 $word, {low, high};
+  ]], { word = u32 }, { a = x, b = y, c = z, d = w }, function(a, b, c, d)
+    return byte_of(a) | byte_of(b) << 8 | byte_of(c) << 16 | byte_of(d) << 24
+  end)
+end
+
+--- The scores S, rounded, to P: a word has two adjacent columns, and those 8 behind them. Copied
+--- byte by byte, they took 150 more instructions for 64 elements.
+function M.pack(S, P)
+  local s, words = view(S, layout{ size(S) }), fragment(u32, size(P) // 4)
+  for j in unroll(0, size(words)) do
+    local at = 2 * (j % 2) + 8 * (j // 2)
+    words[j] = pack(s[at], s[at + 1], s[at + 4], s[at + 5])
+  end
+  copy(view(recast(words, f8e4m3), P.layout), P)
 end
 
 -- {====== Transposing values ======
@@ -47,42 +66,40 @@ local function kept(word, key, n_own)
 end
 
 -- Values (keys,depth) to (depth,keys), the keys in the order that is said above. Keys from n_own on
--- are another's, and become zeros; nil: there are none. A warp takes 32 keys and 16 columns at a
--- time. ldmatrix moves pairs of bytes: a lane gets columns 2u and 2u + 1 of keys 2c and 2c + 1 of
--- each eight, where u = lane // 4. Words of one column go to rows of that column by stmatrix; the
--- rows of one of its matrices are four even columns and then four odd ones, or the other way round,
--- so that they lie in different banks.
+-- are another's, and become zeros; nil: there are none. A warp takes 16 columns at a time, and of
+-- them 32 keys by an instruction. ldmatrix moves pairs of bytes: a lane gets columns 2u and 2u + 1
+-- of keys 2c and 2c + 1 of each eight, where u = lane // 4. Words of one column go to rows of that
+-- column by stmatrix; the rows of one of its matrices are four even columns and then four odd ones,
+-- or the other way round, so that they lie in different banks.
 local function turn_block(raw, turned, n_own)
-  local from, to = recast(raw, u16), recast(turned, u16) -- (keys,depth / 2), (depth,keys / 2)
+  local from, to = recast(raw, u16), recast(turned, u32) -- (keys,depth / 2), (depth,keys / 4)
   local warp, lane = threadIdx.x // WARP - 1, threadIdx.x % WARP
-  local across = size(raw, 1) // COLUMNS
-  local n_steps = size(raw, 0) // KEYS * across
+  local n = size(raw, 0) // KEYS
   local is_late = lane >= WARP // 2
   local first = where(is_late, u32(0x7531), u32(0x6420))
   local second = where(is_late, u32(0x6420), u32(0x7531))
   local matrix, row = lane // 8, lane % 8
   local own_column = 2 * row + (matrix ~ row // 4) % 2
-  local function read(step)
+  local function read(part, keys)
     local bytes = fragment(u16, 8)
-    copy(load, tile(from(KEYS * (step // across) + lane, _), {8}, {step % across}), bytes)
+    copy(load, tile(tile(from, {KEYS, size(from, 1)}, {keys, 0})(lane, _), {8}, {part}), bytes)
     return recast(bytes, u32)
   end
-  local function write(step, w)
-    local words, keys = fragment(u32, 4), step // across
-    local key = KEYS * keys + 2 * (lane % 4)
+  local function write(part, keys, w)
+    local words, key = fragment(u32, 4), KEYS * keys + 2 * (lane % 4)
     for group = 0, 1 do -- of 16 keys
       local a = kept(w[2 * group], key + 16 * group, n_own)
       local b = kept(w[2 * group + 1], key + 16 * group + 8, n_own)
       words[2 * group], words[2 * group + 1] = byte_perm(a, b, first), byte_perm(a, b, second)
     end
-    copy(store, recast(words, u16),
-      tile(to(COLUMNS * (step % across) + own_column, _), {8}, {2 * keys + matrix // 2}))
+    copy(store, words, tile(to(COLUMNS * part + own_column, _), {4}, {2 * keys + matrix // 2}))
   end
-  for step in range(warp, n_steps, 2 * TURNERS) do -- two at a time, so that one waits for memory
-    local next_step = min(step + TURNERS, n_steps - 1)
-    local words, next_words = read(step), read(next_step)
-    write(step, words)
-    if step + TURNERS < n_steps then write(next_step, next_words) end
+  for part in range(warp, size(raw, 1) // COLUMNS, TURNERS) do
+    for keys in unroll(0, n // 2) do -- two at a time, so that one waits for memory
+      local words, next_words = read(part, 2 * keys), read(part, 2 * keys + 1)
+      write(part, 2 * keys, words)
+      write(part, 2 * keys + 1, next_words)
+    end
   end
 end
 
