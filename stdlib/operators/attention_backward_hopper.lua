@@ -171,15 +171,16 @@ end
 
 -- What the block is told of its place in the problem.
 local function place_of(variant, args)
-  args.kv_head, args.batch = blockIdx.y, blockIdx.z
   if variant.packed then
+    args.kv_head, args.batch = blockIdx.y, blockIdx.z
     for key, value in pairs(packed.read(variant, args.blocks, blockIdx.x, of_first_lane)) do
       args[key] = value
     end
   else
-    args.n_q, args.n_k, args.n = size(args.Q, 0), size(args.K, 0), blockIdx.x
+    args.n_q, args.n_k = size(args.Q, 0), size(args.K, 0)
+    args.n, args.kv_head, args.batch = tiles_of.own_block(variant)
     args.b = args.batch
-    if variant.deterministic then args.n = gridDim.x - 1 - blockIdx.x end
+    if variant.deterministic then args.n = gridDim.x - 1 - args.n end
   end
   return args
 end

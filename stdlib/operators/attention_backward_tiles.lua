@@ -3,6 +3,23 @@
 local packed = require "cuttle.attention_backward_packed"
 local M = {}
 
+local HEADS_AT_ONCE <const> = 4 -- measured on an H200: 8 % faster than 1 for 16 heads of 8192
+
+--- The block's tile of keys, key head and batch. Where causal, the first keys have the most tiles
+--- of queries to go through. So a few heads come at once: first blocks of their first keys, last
+--- those of their last ones, which are short. With turns, blocks of a head come one by one.
+function M.own_block(variant)
+  if not variant.causal or variant.deterministic then
+    return blockIdx.x, blockIdx.y, blockIdx.z
+  end
+  local n, heads, one = gridDim.x, gridDim.y * gridDim.z, M.of_first_lane
+  local i = blockIdx.x + n * (blockIdx.y + gridDim.y * blockIdx.z)
+  local first = i // (n * HEADS_AT_ONCE) * HEADS_AT_ONCE
+  local width, at = min(HEADS_AT_ONCE, heads - first), i - first * n
+  local head = first + at % width
+  return one(at // width), one(head % gridDim.y), one(head // gridDim.y)
+end
+
 -- Tiles of a tensor (S,D,H,B) for TMA, from row `first` on, nil: 0.
 function M.boxes(t, tiler, first)
   local coords = tma_tensor(t)
