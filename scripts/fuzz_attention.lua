@@ -26,7 +26,7 @@ local known <const> = {
   ["hopper 128x128, f8, D 256"] = { 256, 256, nil, f8e4m3 },
 }
 
-local H <const>, HK <const>, N <const>, T <const> = 2, 1, 10, 600
+local H <const>, HK <const>, N <const>, T <const> = 2, 1, 10, 400
 local random = math.random
 
 -- {====== Problems ======

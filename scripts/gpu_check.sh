@@ -4,9 +4,10 @@
 # non-zero when one failed. Usage: scripts/gpu_check.sh [build folder] [step ...]
 # What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
 # is the limit instead.
-# Steps: info tests cases bits dtypes conversions kernels threads attention products blackwell examples notebook bench
-# sanitize ranks ranks_sanitize. blackwell: products by tcgen05 and with block scales, for a device of sm_100a or sm_120a:
-# their numbers against the reference; nothing of it has run on one. attention: its tests and random problems against the reference, then large problems beside the plain
+# Steps: info tests cases bits dtypes conversions kernels threads attention attention_sanitize products blackwell examples
+# notebook bench sanitize ranks ranks_sanitize. blackwell: products by tcgen05 and with block scales, for a device of sm_100a
+# or sm_120a: their numbers against the reference; nothing of it has run on one. attention_sanitize: small problems of
+# attention's templates by compute-sanitizer. attention: its tests and random problems against the reference, then large problems beside the plain
 # kernel, timed: what was written without a GPU; less than 120 s on an H200. products: tests of matmul, and products with
 # scales beside PyTorch's. The last two need two devices. ranks: collectives and fused products by their bits, beside NCCL's, ranks that are killed, kernels that wait for
 # ever, examples in one process and in two, products over ranks and steps of training beside PyTorch's. examples runs the
@@ -67,6 +68,11 @@ for step in $steps; do
     notebook) run "$build/cuttle" scripts/bench/main.lua notebook ;;
     kernels) run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/kernel ;;
     attention) run "$build/cuttle" scripts/attention_gpu.lua ;;
+    attention_sanitize)
+      for tool in memcheck racecheck; do
+        run compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/cuttle" scripts/attention_gpu.lua --small
+      done
+      ;;
     products) # epilogues with outputs and products with scales: their results, then times beside torch._scaled_mm
       for t in epilogue scales law mma hopper grouped nested packed packed_hopper; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"

@@ -11,7 +11,10 @@ end
 
 local text, ok = run ""
 local _, n = text:gsub("ok %- ", "")
-tap.ok(ok and n == 23 and text:find "\n0 failed\n$", "all problems", text)
+tap.ok(ok and n == 32 and text:find "\n0 failed\n$", "all problems", text)
+text, ok = run "--small turns"
+tap.ok(ok and text:find "^ok %- gradients, turns, difference [^\n]*\n0 failed\n$", "a small one",
+  text)
 text, ok = run "lazy"
 tap.ok(ok and text:find "^ok %- f8e4m3, lazy: hopper 128x128, f8, [^\n]*\n0 failed\n$", "one", text)
 tap.done()
