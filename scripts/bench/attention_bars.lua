@@ -163,7 +163,8 @@ local function text_of(config)
   local parts = {}
   for key, x in pairs(config) do
     if key ~= "template" and key ~= "name" and key ~= "sm" and key ~= "depth" then
-      parts[#parts + 1] = ("%s %s"):format(key, type(x) == "table" and table.concat(x, "/") or x)
+      local value = type(x) == "table" and table.concat(x, "/") or tostring(x)
+      parts[#parts + 1] = ("%s %s"):format(key, value)
     end
   end
   table.sort(parts)

@@ -31,8 +31,9 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
 -- others where `config` says so. `sm_from` is the compute capability since which the instructions
 -- are there; `warps` are of a block, `stages` tiles of keys in its or each warp's ring, `resident`
--- blocks that a multiprocessor is to have at a time, and `keys` those of a tile. A table as
--- `config` may have `parts`, how many blocks of a multiprocessor share the keys.
+-- blocks that a multiprocessor is to have at a time, and `keys` those of a tile; `from_rows`
+-- queries must share their keys for the row to be tried. A table as `config` may have `parts`, how
+-- many blocks of a multiprocessor share the keys.
 local MMA <const>, LATENT <const> = "cuttle.attention_decode_mma", "cuttle.attention_decode_latent"
 local LATENT_HOPPER <const> = "cuttle.attention_decode_latent_hopper"
 M.configs = {
@@ -43,7 +44,7 @@ M.configs = {
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
-  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2,
+  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2, from_rows = 17,
     registers = { 56, 224 } },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
   { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
@@ -83,7 +84,8 @@ local function choose(p, target)
     return by_name(p, target)
   end
   for _, config in ipairs(M.configs) do
-    if not trouble(config, p) and not lack(config, p, target) then return config end
+    local is_meant = p.n_q * p.group >= (config.from_rows or 0)
+    if is_meant and not trouble(config, p) and not lack(config, p, target) then return config end
   end
 end
 
@@ -148,8 +150,8 @@ local function steps_of(config, p, target)
   steps[#steps + 1] = {
     kernel = kernel_of(config.template, v),
     launch = { grid = n_parts, block = 32 * v.warps, stream = p.stream, pdl = p.has_pdl },
-    args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity, n_parts, parts, ml, p.table,
-      scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
+    args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity,
+      n_parts, parts, ml, p.table, scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
   steps[#steps + 1] = merge.step(p, kernel_of("cuttle.attention_decode_merge", v), v, n_parts,
     table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, scales[2]))
   return steps
