@@ -10,10 +10,13 @@ local schedule = require "cuttle.attention_decode_schedule"
 local M = {}
 
 local WARP <const>, MERGE_WARPS <const> = 32, 4
--- Of the second kernel: a lane's columns, and partial results on their way at a time.
--- Measured on an H200: 2 and 12 take 2 us less than 4 and 6 where 17 parts are to be summed up.
-local COLUMNS <const>, AT_ONCE <const> = 2, 12
-local MERGE_BLOCKS <const> = 4 -- of a multiprocessor, at least: they use 80 registers of a thread
+-- Of the second kernel: a lane's columns, partial results on their way at a time, and the blocks of
+-- a multiprocessor, as far as registers go; for wide rows others. Measured on an H200: 2 and 12
+-- take 2 us less than 4 and 6 where 17 parts of 128 columns are to be summed up.
+local NARROW <const> = { columns = 2, at_once = 12, resident = 4 }
+local WIDE <const> = { columns = 4, at_once = 6, resident = 10 }
+local MOST_NARROW <const> = 256 -- columns of a narrow row
+local MOST_BLOCKS <const> = 16 -- of a head: each finds anew what there is to be summed up
 local LN_2 <const> = math.log(2)
 
 --- Of a head of the line: the key head, and the first of the tile's rows in its group.
@@ -114,11 +117,14 @@ end
 -- Of a lane, column j from `first` on.
 local function column(first, j) return first + threadIdx.x % WARP + j * WARP end
 
+local function shape_of(variant) return variant.depth_v > MOST_NARROW and WIDE or NARROW end
+
 -- The lane's columns of a partial result, and {maximum, sum}; nothing of number `i` >= n.
 local function load_partial(variant, args, place, i, n, slot_of)
   local slot, row = slot_of(min(i, n - 1)), place.row
-  local x = { O = fragment(f32, COLUMNS) }
-  for j = 0, COLUMNS - 1 do
+  local columns = shape_of(variant).columns
+  local x = { O = fragment(f32, columns) }
+  for j = 0, columns - 1 do
     local d = min(column(place.first_column, j), variant.depth_v - 1)
     x.O[j] = args.parts[{ d, row, slot }]
   end
@@ -127,19 +133,19 @@ local function load_partial(variant, args, place, i, n, slot_of)
   return x
 end
 
--- The sum of all partial results, AT_ONCE on their way at a time.
+-- The sum of all partial results.
 local function sum_partials(variant, args, place, n, slot_of, out)
-  local top, sum = f32(-math.huge), f32(0.0)
-  for first in range(0, n, AT_ONCE) do
+  local top, sum, at_once = f32(-math.huge), f32(0.0), shape_of(variant).at_once
+  for first in range(0, n, at_once) do
     local some, most = {}, top
-    for i = 0, AT_ONCE - 1 do
+    for i = 0, at_once - 1 do
       some[i] = load_partial(variant, args, place, first + i, n, slot_of)
     end
-    for i = 0, AT_ONCE - 1 do most = max(most, some[i].top) end
+    for i = 0, at_once - 1 do most = max(most, some[i].top) end
     local w = weight(top, most)
     sum = sum * w
     for j = 0, size(out) - 1 do out[j] = out[j] * w end
-    for i = 0, AT_ONCE - 1 do
+    for i = 0, at_once - 1 do
       w = weight(some[i].top, most)
       sum = sum + w * some[i].sum
       for j = 0, size(out) - 1 do out[j] = out[j] + w * some[i].O[j] end
@@ -150,16 +156,22 @@ local function sum_partials(variant, args, place, n, slot_of, out)
 end
 
 local function merge_row(variant, args, place, n, slot_of)
-  local out = fragment(f32, COLUMNS)
+  local columns = shape_of(variant).columns
+  local out = fragment(f32, columns)
   clear(out)
   local top, sum = sum_partials(variant, args, place, n, slot_of, out)
-  for j = 0, COLUMNS - 1 do
+  for j = 0, columns - 1 do
     local d = column(place.first_column, j)
     if d < variant.depth_v then store_row(variant, args, place, d, out[j], sum) end
   end
   if variant.lse and column(place.first_column, 0) == 0 then
     M.store_lse(variant, args, place, top, sum)
   end
+end
+
+-- Of a head, the parts of rows that warps take one at a time.
+local function row_parts(variant)
+  return M.used_rows(variant) * cdiv(variant.depth_v, shape_of(variant).columns * WARP)
 end
 
 --- The kernel that writes the results of heads in several parts.
@@ -171,21 +183,23 @@ function M.make(variant)
     grid_dependency_launch()
     local found, slot_of = schedule.partials(variant, args, blockIdx.y)
     local kv_head, first_row = M.key_head(variant, found.head)
-    local i, n_rows = blockIdx.x * MERGE_WARPS + threadIdx.x // WARP, M.used_rows(variant)
-    local place = { b = found.b, kv_head = kv_head, first_row = first_row, row = i % n_rows,
-                    first_column = i // n_rows * (COLUMNS * WARP) }
+    local n_rows = M.used_rows(variant)
+    local first = blockIdx.x * MERGE_WARPS + threadIdx.x // WARP
     grid_dependency_wait()
-    if found.n > 0 and place.first_column < variant.depth_v then
-      merge_row(variant, args, place, found.n, slot_of)
+    if found.n > 0 then
+      for i in range(first, row_parts(variant), gridDim.x * MERGE_WARPS) do
+        local place = { b = found.b, kv_head = kv_head, first_row = first_row, row = i % n_rows,
+                        first_column = i // n_rows * (shape_of(variant).columns * WARP) }
+        merge_row(variant, args, place, found.n, slot_of)
+      end
     end
-  end, { min_blocks = MERGE_BLOCKS })
+  end, { min_blocks = shape_of(variant).resident })
 end
 
 --- Its launch.
 function M.step(p, kernel, variant, n_parts, args)
   return { kernel = kernel,
-           launch = { grid = { cdiv(M.used_rows(variant) * cdiv(variant.depth_v, COLUMNS * WARP),
-                                    MERGE_WARPS),
+           launch = { grid = { math.min(cdiv(row_parts(variant), MERGE_WARPS), MOST_BLOCKS),
                                schedule.n_merges(variant, p.batches, n_parts) },
                       block = WARP * MERGE_WARPS, stream = p.stream, pdl = p.has_pdl },
            args = args }
