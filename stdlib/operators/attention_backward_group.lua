@@ -68,6 +68,7 @@ local function new_group(variant, plan, args, smem, bars)
     dQ = fragment(f32, plan.dQ:partition_shape_C{plan.columns, plan.rows}),
     to_sum = dq:partition_C(select(smem.sum(_, _, number), 1, 0)),
     q = pipeline_state(variant.stages), slot = pipeline_state(plan.slots),
+    left = i32(0), -- tiles, where the scores of the next one are computed ahead
     all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
     turns = variant.has_adders and turns.barriers(variant, number, GROUP) }
   for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
@@ -172,15 +173,20 @@ function Group:share_dS()
 end
 
 
--- Adds piece i of dQ by way of shared memory; the last addition may still read there.
-function Group:add_dQ(gdQ, m, i)
+-- Adds piece i of dQ by way of shared memory; the last addition may still read there. `behind` is
+-- called when dQ's registers are free.
+function Group:add_dQ(gdQ, m, i, behind)
+  local function write()
+    copy(self.dQ, self.to_sum)
+    if behind then behind() end
+  end
   if self.turns then
-    turns.hand_over(self.turns, function() copy(self.dQ, self.to_sum) end)
+    turns.hand_over(self.turns, write)
     return
   end
   if self.is_first then tma_store_wait(0) end
   self.together:sync()
-  copy(self.dQ, self.to_sum)
+  write()
   fence_proxy_async()
   self.together:sync()
   if self.is_first then
@@ -190,7 +196,22 @@ function Group:add_dQ(gdQ, m, i)
   end
 end
 
--- The products that need P' and dS' of all groups.
+-- S' of the tile in Q's slot is under way.
+function Group:begin_scores(slot)
+  begin(self.plan.KQ, self.K, self.Q(_, _, _, slot), self.S, {accumulate = false})
+end
+
+-- The same of the next tile. Behind the last one that one comes again, so that the number of
+-- products that are under way is known.
+function Group:begin_next_scores()
+  local q, slot = self.q, self.q.slot
+  self.left = self.left - 1
+  q:advance()
+  if self.left > 0 then self.bars.Q_full[q.slot]:wait(q.parity) end
+  self:begin_scores(where(self.left > 0, q.slot, slot))
+end
+
+-- The products that need P' and dS' of all groups. S' of the next tile runs while dQ is added.
 function Group:finish_step(gdQ, m)
   local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
   local P, dS = self.P_all(_, _, _, slot.slot), self.dS_all(_, _, _, slot.slot)
@@ -209,19 +230,21 @@ function Group:finish_step(gdQ, m)
     if i == 1 then
       wgmma_wait(plan.parts > 1 and 1 or 0)
       if self.is_first then bars.Q_empty[q.slot]:arrive() end
+      if self.variant.ahead then self:begin_next_scores() else q:advance() end
     end
-    if i < plan.parts then wgmma_wait(0) end
+    if i < plan.parts then wgmma_wait((i == 1 and self.variant.ahead) and 1 or 0) end
   end
-  q:advance()
+  wgmma_wait(0)
   o:advance()
   slot:advance()
 end
 
 function Group:step(gdQ, m, masked)
-  local plan, bars, slot, q = self.plan, self.bars, self.slot, self.q
-  bars.Q_full[q.slot]:wait(q.parity)
-  begin(plan.KQ, self.K, self.Q(_, _, _, q.slot), self.S, {accumulate = false})
-  local o = self.o
+  local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
+  if not self.variant.ahead then
+    bars.Q_full[q.slot]:wait(q.parity)
+    self:begin_scores(q.slot)
+  end
   bars.dO_full[o.slot]:wait(o.parity)
   begin(plan.KQ, self.V, self.dO(_, _, _, o.slot), self.dP, {accumulate = false})
   self:exponentiate(m, masked)
@@ -236,6 +259,15 @@ function Group:step(gdQ, m, masked)
   if self.is_first then bars.dO_empty[q.slot]:arrive() end
   begin(plan.dKV, plan.dKV:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q.slot), self.dK)
   wgmma_wait(1)
+  if self.variant.ahead then
+    local own = q.slot
+    self:add_dQ(gdQ, m, 0, function() self:begin_next_scores() end)
+    wgmma_wait(1)
+    if self.is_first then bars.Q_empty[own]:arrive() end
+    wgmma_wait(0)
+    slot:advance()
+    return
+  end
   self:add_dQ(gdQ, m, 0)
   wgmma_wait(0)
   if self.is_first then bars.Q_empty[q.slot]:arrive() end
@@ -350,15 +382,30 @@ function M.multiply_all(variant, plan, args, smem, bars)
   clear(group.dV)
   bars.K_full[0]:wait(0)
   bars.V_full[0]:wait(0)
-  each_head(variant, args, function(head, first, last, list)
-    local gdQ = pieces(plan, args, head)
-    if variant.score then group.head = head end
-    if list ~= nil then
-      group:each_listed_tile(gdQ, list)
-    else
-      group:each_tile(gdQ, first, last)
+  local function multiply()
+    each_head(variant, args, function(head, first, last, list)
+      local gdQ = pieces(plan, args, head)
+      if variant.score then group.head = head end
+      if list ~= nil then
+        group:each_listed_tile(gdQ, list)
+      else
+        group:each_tile(gdQ, first, last)
+      end
+    end)
+  end
+  if variant.ahead then
+    each_head(variant, args, function(_, first, last)
+      group.left = group.left + max(last - first, 0)
+    end)
+    if group.left > 0 then
+      bars.Q_full[0]:wait(0)
+      group:begin_scores(0)
+      wgmma_wait(0)
+      multiply()
     end
-  end)
+  else
+    multiply()
+  end
   group:store()
 end
 

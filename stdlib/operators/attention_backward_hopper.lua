@@ -22,6 +22,8 @@
 --               each group a part of the depth. A group computes S' and dP' of a part of the
 --               queries. P' and dS' go to all groups by way of shared memory. Of dO there is one
 --               tile. A group's part of dQ comes in pieces of 64 columns
+--   ahead       the scores of the next tile are computed while dQ is added; D = 128 leaves too few
+--               registers for that
 --   by_warp     "causal": warps add dQ for the groups there, as they do if all runs are to have the
 --               same bits
 local blocks_of = require "cuttle.attention_blocks"
