@@ -16,6 +16,7 @@ files["scripts/bench/selections.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_rows.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_selections.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_products.lua"] = { std = "lua54+cuttle" }
+files["scripts/fuzz_packed.lua"] = { std = "lua54+cuttle" }
 files["scripts/litmus_gpu.lua"] = { std = "lua54+cuttle" }
 files["scripts/fingerprints.lua"] = { std = "lua54+cuttle" }
 files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }

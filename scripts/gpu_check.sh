@@ -78,6 +78,7 @@ for step in $steps; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
       done
       run "$build/cuttle" scripts/fuzz_products.lua 60
+      run "$build/cuttle" scripts/fuzz_packed.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
       run "$build/cuttle" scripts/bench/packed.lua
       ;;

@@ -1,0 +1,105 @@
+-- fuzz_packed.lua: random products with packed weights (docs/matmul.md#weights-of-few-bits), on the
+-- device in use, against reference.matmul on the host. Activations and scales are small integers,
+-- so that all but numbers of nf4 is exact.
+--   cuttle scripts/fuzz_packed.lua [seconds] [seed]
+local packed = require "cuttle.packed_weights"
+local formats = require "cuttle.packed_formats"
+local seconds, seed = tonumber(arg[1]) or 20, math.tointeger(arg[2]) or 1
+local here, sm = zeros(f32, 1).device, device().sm or 90
+local UNIT <const> = 64 -- of which K is a multiple
+
+local function one_of(list) return list[math.random(#list)] end
+local function chance(n) return math.random(n) == 1 end
+local function host(t) return here == "cpu" and t or t:to("cpu") end
+
+local function small(dtype, low, high, rows, columns)
+  local x = reference.cast(rand(i32, rows * columns, low, high):to("cpu"), dtype)
+  return view(x:to(here), row_major{rows, columns})
+end
+
+local function group_of(k)
+  local groups = { k }
+  for bits = 5, 9 do
+    if k % (1 << bits) == 0 then groups[#groups + 1] = 1 << bits end
+  end
+  return one_of(groups)
+end
+
+-- A configuration of gemm_packed.lua or, for wgmma, gemm_packed_hopper.lua.
+local function config_of(p)
+  if p.by_wgmma then
+    return { groups = math.random(2), columns = one_of{32, 64, 128}, stages = math.random(2, 4),
+             depth = one_of{2, 4, 8} }
+  end
+  local step = p.k % 128 == 0 and one_of{64, 128} or UNIT
+  return { strips = one_of{1, 2, 4}, warps = one_of{1, 4, 8}, step = step,
+           stages = step == UNIT and one_of{2, 3} or 2, columns = one_of{1, 2} }
+end
+
+local function random_problem()
+  local p = { name = one_of{"u4", "u8", "f4e2m1", "nf4"}, T = one_of{f16, bf16},
+              k = UNIT * math.random(9), n = math.random(150), m = math.random(70) }
+  p.by_wgmma = sm == 90 and p.k % 128 == 0 and chance(3)
+  if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
+  p.group, p.S = group_of(p.k), p.by_wgmma and p.T or one_of{f16, bf16, f32}
+  p.has_zeros = formats.formats[p.name].is_integer and chance(2)
+  p.C = full(p.by_wgmma and p.T or one_of{f32, p.T},
+    (p.by_wgmma or chance(2)) and row_major{p.m, p.n} or layout{p.m, p.n}, 7)
+  p.how = { alpha = one_of{1.0, 0.5}, beta = p.by_wgmma and 0.0 or one_of{0.0, 1.0},
+            bias = chance(2) and ones(f32, p.n) or nil,
+            config = (p.by_wgmma or chance(2)) and config_of(p) or nil }
+  return p
+end
+
+local function multiply(p)
+  local last = 1 << formats.formats[p.name].bits
+  local of = { p.n, p.k // p.group }
+  p.w = packed.pack_weights(small(u8, 0, last, p.n, p.k), { type = p.name,
+    scales = small(p.S, 1, 3, of[1], of[2]),
+    zero_points = p.has_zeros and small(u8, 0, last, of[1], of[2]) or nil })
+  p.X = small(p.T, -1, 2, p.m, p.k)
+  matmul(p.X, p.w, p.C, p.how)
+end
+
+-- How far apart a result may be: a sum of nf4 has rounded numbers, and C may be rounded.
+local function bound(p, v)
+  if p.name == "nf4" then return 0.1 * p.k ^ 0.5 + 0.01 * math.abs(v) end
+  return p.C.dtype == f32 and 0 or 0.01 * math.abs(v)
+end
+
+local function n_wrong(p)
+  local function wide(t) return reference.cast(host(t), f64) end
+  local want, got, wrong = reference.matmul(wide(p.X), wide(p.w:dequantize(p.T))), host(p.C), 0
+  for i = 0, p.m - 1 do
+    for j = 0, p.n - 1 do
+      local v = p.how.alpha * want[{i, j}] + 7 * p.how.beta + (p.how.bias and 1 or 0)
+      local apart = math.abs(got[{i, j}] - v)
+      if apart > bound(p, v) or apart ~= apart then wrong = wrong + 1 end
+    end
+  end
+  return wrong
+end
+
+local function text_of(p)
+  local words = {}
+  for key, value in pairs(p.how.config or {}) do words[#words + 1] = key .. " " .. value end
+  table.sort(words)
+  return ("%s %s, scales %s of %d, zeros %s, %dx%dx%d, C %s %s, alpha %g, beta %g; %s"):format(
+    p.name, p.T, p.S, p.group, p.has_zeros, p.m, p.n, p.k, p.C.dtype, p.C.layout, p.how.alpha,
+    p.how.beta, table.concat(words, ", "))
+end
+
+math.randomseed(seed)
+local ends, n, n_bad = os.time() + seconds, 0, 0
+repeat
+  local p = random_problem()
+  local ok, why = pcall(multiply, p)
+  local wrong = ok and n_wrong(p) or 0
+  n = n + 1
+  if not ok or wrong > 0 then
+    n_bad = n_bad + 1
+    print(("%s: %s"):format(text_of(p), ok and wrong .. " wrong" or why))
+  end
+until os.time() >= ends
+print(("%d products, seed %d: %d are wrong"):format(n, seed, n_bad))
+if n_bad > 0 then os.exit(1, true) end
