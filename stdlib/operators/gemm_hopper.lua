@@ -170,6 +170,19 @@ function M.without_stride_0(x)
   return view(x, layout({ extents[1], extents[2] }, { strides[1], strides[2] }))
 end
 
+--- Blocks of the grid, if there are as many tiles.
+function M.n_blocks(config)
+  local blocks = config.blocks
+  return type(blocks) == "function" and blocks(n_sms(device())) or blocks
+end
+
+--- Do blocks that stay take the tiles of all batches in turn, in groups of rows of tiles? Else each
+--- batch has blocks of its own, as where all tiles have a block.
+function M.is_batched(config, m, n, l, groups)
+  if l == 1 or groups or config.cluster or config.gathers then return false end
+  return cdiv(m, config.tile[1]) * cdiv(n, config.tile[2]) * l > M.n_blocks(config)
+end
+
 --- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
 function M.args(config, p)
   local gathered = p.nested or {}
@@ -179,14 +192,9 @@ function M.args(config, p)
   end
   local args = { taken("A", ALONG[p.a_major]), taken("B", ALONG[p.b_major]),
                  M.without_stride_0(tma.with_strides(p.pairs_C or p.C, along_C(config))) }
-  if config.order == "hilbert" and not p.groups then args[4] = hilbert(config, p) end
+  local has_parts = p.groups or M.is_batched(config, p.m, p.n, p.l)
+  if config.order == "hilbert" and not has_parts then args[4] = hilbert(config, p) end
   return args
-end
-
---- Blocks of the grid, if there are as many tiles.
-function M.n_blocks(config)
-  local blocks = config.blocks
-  return type(blocks) == "function" and blocks(n_sms(device())) or blocks
 end
 
 --- The launch's grid, and the group of the way through it.
@@ -194,8 +202,9 @@ function M.grid(config, m, n, l, of)
   local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
   if of then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
   local high = config.cluster or 1
-  return { math.min(cdiv(rows, high) * columns * high, M.n_blocks(config)), 1, l },
-    config.group
+  local blocks = cdiv(rows, high) * columns * high
+  if M.is_batched(config, m, n, l, of) then blocks, l = blocks * l, 1 end
+  return { math.min(blocks, M.n_blocks(config)), 1, l }, config.group
 end
 
 -- {====== The parts ======
@@ -244,10 +253,22 @@ local function walk(variant, plan, C, order)
            cluster = variant.cluster }
 end
 
+-- The same for the tiles of all batches, one batch after another.
+local function each_tile_of_batches(block, start, step, f)
+  local tiles = block.walk.tiles
+  local n = tiles[1] * tiles[2]
+  for i in range(blockIdx.x + start * gridDim.x, n * block.batches, step * gridDim.x) do
+    local row, column = rasters.place({ tiles = tiles, order = "groups",
+                                       group = block.walk.group or GROUP_OF_TILES }, i % n)
+    f(row, column, { panel = i // n })
+  end
+end
+
 -- Calls f(row, column, part) for every `step`th of the block's tiles. The part of C is nil where it
--- has none; else row and column count its tiles. It is a panel, or a group: these are of rows, as
--- what is adjacent in memory begins where TMA can.
+-- has none; else row and column count its tiles. It is a panel, a batch, or a group: these are of
+-- rows, as what is adjacent in memory begins where TMA can.
 local function each_tile(variant, block, start, step, f)
+  if variant.batched then return each_tile_of_batches(block, start, step, f) end
   local way = {start = start, step = step}
   for key, value in pairs(block.walk) do way[key] = value end
   if not variant.grouped then
@@ -276,6 +297,9 @@ end
 local function matrices_of(block, X, Y, group)
   local x, y = tma_tensor(X), tma_tensor(Y)
   if not group then return store.of_batch(x, block.l), store.of_batch(y, block.l) end
+  if group.panel ~= nil then
+    return store.of_batch(x, group.panel), store.of_batch(y, group.panel)
+  end
   return domain_offset({group.first, 0}, store.of_batch(x, 0)), store.of_batch(y, group.g)
 end
 
@@ -314,11 +338,12 @@ local function load_all(variant, plan, block, X, Y)
     return tile(x, {plan.loaded, bK}, {_, _}), tile(y, {plan.part, bK}, {_, _}) -- (rows,bK,row,k)
   end
   local gX, gY
-  if not variant.grouped then gX, gY = boxes_of() end
+  local is_parted = variant.grouped or variant.batched
+  if not is_parted then gX, gY = boxes_of() end
   local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
   each_tile(variant, block, 0, 1, function(row, column, part)
     local fromX, fromY = gX, gY
-    if variant.grouped then fromX, fromY = boxes_of(part) end
+    if is_parted then fromX, fromY = boxes_of(part) end
     local load_rows = block.panels and block.panels:loader(part)
     for k in range(block.k_tiles) do
       local slot = state.slot
@@ -549,6 +574,7 @@ function M.make(variant, ranks)
                     scales = scales, k_tiles = cdiv(size(A, 1), bK),
                     walk = walk(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
+    if variant.batched then block.batches = size(C, 2) end
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
     end
@@ -580,7 +606,8 @@ function M.make(variant, ranks)
     if plan.high > 1 then sync_cluster() end -- others may still arrive here
   end
 
-  local takes = ranks and "panels" or variant.order == "hilbert" and not variant.grouped and "order"
+  local takes = ranks and "panels" or variant.order == "hilbert" and not variant.grouped
+    and not variant.batched and "order"
   return kernel(variant.name, parameters[takes or "none"](body),
     {min_blocks = variant.min_blocks, emission = variant.emission})
 end

@@ -94,6 +94,10 @@ local function distinctions(config, p, group)
     { "swapped", p.swapped }, { "bias", p.bias ~= nil }, { "group", group or false },
     { "grouped", p.groups and p.groups.mode }, { "ragged", is_ragged(config, p) },
     { "plain", is_plain(config, p) } }
+  local is_batched = require(config.template).is_batched
+  if is_batched then
+    rows[#rows + 1] = { "batched", is_batched(config, p.m, p.n, p.l, p.groups) }
+  end
   if p.nested then add_nested(rows, config, p) end
   if p.scales then rows[#rows + 1] = { "text_of_scales", scales.text(p.scales) } end
   if p.named then
@@ -244,8 +248,9 @@ local function plans(p, options)
   if n == 1 then return with_after{ plan(p, config, options.stream) } end
   local first = split.first(p, n)
   if options.config == nil and config and not configs.accepts(config, first) then config = nil end
-  return with_after{ plan(first, config, options.stream),
-                     plan(split.second(p, first), split.config, options.stream) }
+  local main = plan(first, config, options.stream)
+  main.parts = n
+  return with_after{ main, plan(split.second(p, first), split.config, options.stream) }
 end
 
 -- Closes the views that the steps had of A, B and C, and sums of parts: else the memory of a C that
@@ -266,8 +271,15 @@ local function multiply(A, B, C, options, place)
   local p = problems.problem(A, B, C, options)
   local steps = plans(p, options)
   launches.run(steps)
-  if place and #steps == 1 and not p.nested then again.keep(place, steps[1]) end
+  if place and #steps == 1 then again.keep(place, steps) end
   close_views(p, steps)
+end
+
+--- matmul of A, B and C, whose step is kept at `place`, of matmul_again.lua, unless that is nil.
+function M.keep(place, A, B, C, options)
+  local out, opts = problems.operands(A, B, C, options)
+  multiply(A, B, out, opts, place)
+  if M.on_product then M.on_product(A, B, out, opts) end
 end
 
 --- matmul(A, B[, C][, options]) -> C
@@ -399,7 +411,7 @@ function M.prepare(A, B, C, options)
   if opts.bits ~= nil then return launch, name_within(steps), steps end
   local name = steps[1] and steps[1].config.name or "none"
   local last = steps[2] and steps[2].config -- the step that adds parts of K
-  if last then name = ("%s, K by %d"):format(name, steps[1].launch.grid[3]) end
+  if last then name = ("%s, K by %d"):format(name, steps[1].parts) end
   return launch, name, steps
 end
 
