@@ -69,6 +69,9 @@ local function is_bare(p, row)
     and not p.bias and not p.epilogue and not p.scales
 end
 
+-- Is there an epilogue, whose numbers would not fit into registers for all of a tile at a time?
+local function is_ended(p) return p.scales ~= nil or p.epilogue ~= nil or p.bias ~= nil end
+
 -- Tiles enough for all multiprocessors, or for so many of them, and K long enough for the tail to
 -- count little.
 local function deep(m_tile, n_tile, each)
@@ -212,6 +215,10 @@ M.list = {
     tile = { 192, 128, 64 }, schedule = "cooperative", stages = 4, registers = { 40, 232 },
     store = { 1, 2 }, order = "groups", group = 16, blocks = one_each, pdl = true,
     when = at_once(1, 192, 128) },
+  { name = "hopper 128x256x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
+    tile = { 128, 256, 64 }, schedule = "cooperative", stages = 4, registers = { 40, 232 },
+    store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
+    when = function(p) return is_wide(p) and p.m <= 128 and fills(1, 128, 256)(p) end },
   { name = "hopper 256x128x64, 4 stages", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, tile = { 256, 128, 64 }, schedule = "cooperative", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
@@ -293,6 +300,10 @@ M.list = {
     only_sm = 90, majors = TN, tile = { 128, 128, 128 }, schedule = "ping-pong", stages = 5,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
     when = function(p) return fills(1, 128, 128)(p) and not fills(8, 256, 128)(p) end },
+  { name = "hopper 256x128x128, in passes", device = "cuda", template = HOPPER, types = F8,
+    only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
+    registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", blocks = sixteens,
+    when = function(p) return is_ended(p) and fills(0.5, 256, 128)(p) end },
   { name = "hopper 256x128x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
     only_sm = 90, majors = TN_TT, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,

@@ -164,12 +164,12 @@ local function query(p, class)
 end
 
 --- The choice by results, else by the rule: {config =, split =}, and the result, or nil. nil: there
---- is no table for the problem. Of the CPU engine, of texts that `cuttle emit` writes and of groups
---- there is none.
+--- is no table for the problem. Of the CPU engine, of texts that `cuttle emit` writes, of groups
+--- and of scales there is none.
 function M.choose(p)
   configs.facts(p)
   if p.target ~= "cuda" or not (p.place and p.place.name) or p.groups or p.nested
-    or scaling.is_deep(p) or p.k == 0 then
+    or p.scales or p.k == 0 then
     return nil
   end
   local config, n = M.rule(p)
