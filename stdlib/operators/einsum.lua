@@ -6,6 +6,7 @@ local arguments = require "cuttle.arguments"
 local texts = require "cuttle.einsum_text"
 local modes = require "cuttle.einsum_modes"
 local plain = require "cuttle.einsum_plain"
+local again = require "cuttle.matmul_again"
 local products = require "cuttle.matmul"
 local steps = require "cuttle.operator_steps"
 local device_of = require "cuttle.operator_device"
@@ -91,23 +92,47 @@ local function plain_step(p, a, b, c, options)
 end
 
 -- The operands of matmul: (M,K), (N,K) and (M,N), with batches where there are any.
-local function matrices(p, a, b, c)
+local function matrices(p, a, b, c, at)
   local l = p.size.l ~= 1 and p.l or nil
-  return modes.view("a", a.tensor, { p.m, p.k, l }),
-    modes.view("b", b.tensor, { p.n, p.k, l }), modes.view("c", c.tensor, { p.m, p.n, l })
+  return modes.view("a", a.tensor, { p.m, p.k, l }, at and at.a),
+    modes.view("b", b.tensor, { p.n, p.k, l }, at and at.b),
+    modes.view("c", c.tensor, { p.m, p.n, l }, at and at.c)
+end
+
+-- The steps of products apart: see modes.apart.
+local function steps_apart(q, offsets, a, b, c, options)
+  local all = {}
+  for _, at in ipairs(offsets) do
+    local A, B, C = matrices(q, a, b, c, at)
+    local _, _, found = products.prepare(A, B, C, options)
+    table.move(found, 1, #found, #all + 1, all)
+  end
+  return all
 end
 
 local none <const> = { names = {}, extent = {}, stride = {} }
 
--- Adds alpha times the contraction of a and b (or nil) to c, by what explain says of it.
-local function compute(op, a, b, c, extents, options)
+-- Adds alpha times the contraction of a and b (or nil) to c, by what explain says of it. place:
+-- where the product's step is kept, or nil.
+local function compute(op, a, b, c, extents, options, place)
   check_result(op, c, { a, b })
   local p = modes.product(a, b or none, c, extents)
   if why_plain(p, b ~= nil, options) then
-    if size(c.tensor) > 0 then steps.run { (plain_step(p, a, b, c, options)) } end
+    if size(c.tensor) == 0 then return end
+    local step = plain_step(p, a, b, c, options)
+    steps.run { step }
+    if place then again.keep(place, { step }) end
+    return
+  end
+  local q, offsets = nil, nil
+  if not has_matmul_options(options) then q, offsets = modes.apart(p) end
+  if q then
+    local all = steps_apart(q, offsets, a, b, c, options)
+    steps.run(all)
+    if place and #all == #offsets then again.keep(place, all) end
   else
     local A, B, C = matrices(p, a, b, c)
-    products.matmul(A, B, C, options)
+    products.keep(place, A, B, C, options)
   end
 end
 
@@ -223,15 +248,16 @@ end
 
 local function no_factors(options) return { stream = options.stream } end
 
-local function run(problem, C, options)
+-- place: where what a single product finds is kept, or nil.
+local function run(problem, C, options, place)
   local op, extents = problem.op, problem.extents
-  C = C or new_result(problem.result, extents, problem.terms[1].tensor)
   local c = result_term(op, C, problem.result, extents)
   local path = path_of(problem.terms, problem.result, extents)
   for i, step in ipairs(path) do
     if i < #path then give_tensor(op, step, extents) end
     local is_last = i == #path
-    compute(op, step.a, step.b, step.made or c, extents, is_last and options or no_factors(options))
+    compute(op, step.a, step.b, step.made or c, extents, is_last and options or no_factors(options),
+      #path == 1 and place or nil)
   end
   for i = 1, #path - 1 do
     if path[i].made.tensor.device ~= "cpu" then path[i].made.tensor:close() end
@@ -239,16 +265,33 @@ local function run(problem, C, options)
   return C
 end
 
-local function read_einsum(text, ...)
-  local operands, C, options = read_rest("einsum", texts.count(text), ...)
+local function named_problem(text, operands)
   local ranks = {}
   for i, x in ipairs(operands) do ranks[i] = rank(x) end
   local names, result = texts.read(text, ranks)
-  return to_problem("einsum", operands, names, result), C, options
+  return to_problem("einsum", operands, names, result)
 end
 
---- einsum(text, A, ...[, C][, options]) -> C
-function M.einsum(text, ...) return run(read_einsum(text, ...)) end
+-- The problem, if it is needed, and C, which is new if there is none.
+local function with_result(text, operands, C)
+  if C then return nil, C end
+  local problem = named_problem(text, operands)
+  return problem, new_result(problem.result, problem.extents, operands[1])
+end
+
+--- einsum(text, A, ...[, C][, options]) -> C. What two operands find is kept for others that lie
+--- alike.
+function M.einsum(text, ...)
+  local operands, given, options = read_rest("einsum", texts.count(text), ...)
+  local problem, C = with_result(text, operands, given)
+  local known, place
+  if #operands == 2 then
+    known, place = again.find(operands[1], operands[2], C, options, text)
+  end
+  if not known then return run(problem or named_problem(text, operands), C, options, place) end
+  again.run(known, operands[1], operands[2], C)
+  return C
+end
 
 -- {====== Named modes ======
 
@@ -318,7 +361,7 @@ function M.contract(A, B, C, options)
       tiles.fail("contract", "mode '%s' of C is in neither A nor B", name)
     end
   end
-  local made = run(problem, out, rest)
+  local made = run(problem, out or new_result(problem.result, problem.extents, A), rest)
   if out or #problem.result == 0 then return made end
   return view(made, made.layout:named(table.unpack(problem.result)))
 end
@@ -337,8 +380,11 @@ local function explain_step(step, extents, options)
     local _, lanes = plain_step(p, step.a, step.b, c, options)
     template = ("one %s an element, as %s"):format(lanes == 1 and "thread" or "warp", why)
   else
-    local A, B, C = matrices(p, step.a, step.b, c)
+    local q, offsets = nil, nil
+    if not has_matmul_options(options) then q, offsets = modes.apart(p) end
+    local A, B, C = matrices(q or p, step.a, step.b, c)
     template = products.explain(A, B, C).text
+    if q then template = ("%d products of %d batches: %s"):format(#offsets, q.size.l, template) end
   end
   local n, s = p.names, p.size
   return ("rows %s (%d), columns %s (%d), sums %s (%d), batches %s (%d): %s"):format(
@@ -348,9 +394,10 @@ end
 --- explain(text, A, ...): the products that einsum computes, in order, and by which kernels: a
 --- table of lines, and all of them as `text`.
 function M.explain(text, ...)
-  local problem, C, options = read_einsum(text, ...)
+  local operands, given, options = read_rest("einsum", texts.count(text), ...)
+  local problem = named_problem(text, operands)
   local extents, lines = problem.extents, {}
-  C = C or new_result(problem.result, extents, problem.terms[1].tensor)
+  local C = given or new_result(problem.result, extents, operands[1])
   local path = path_of(problem.terms, problem.result, extents)
   for i, step in ipairs(path) do
     if i < #path then give_tensor("einsum", step, extents) end

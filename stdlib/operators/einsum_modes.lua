@@ -130,6 +130,49 @@ function M.product(a, b, c, extents)
   return p
 end
 
+-- {====== Products apart ======
+
+local MOST_APART <const> = 16
+
+--- What each product apart must have at least, or it is not worth a launch; tests change it.
+M.least_flops = 2 ^ 32
+
+-- The modes of a list behind the first, added to others; a list of the first.
+local function first_of(list, others)
+  table.move(list, 2, #list, #others + 1, others)
+  return { list[1] }
+end
+
+-- All places in modes, as offsets in the terms.
+local function offsets_of(modes)
+  local list = { { a = 0, b = 0, c = 0 } }
+  for _, mode in ipairs(modes) do
+    local more = {}
+    for i = 0, mode.extent - 1 do
+      for _, at in ipairs(list) do
+        more[#more + 1] = { a = at.a + i * mode.a, b = at.b + i * mode.b, c = at.c + i * mode.c }
+      end
+    end
+    list = more
+  end
+  return list
+end
+
+--- A product with modes of modes in C, as a few large products without: the product of each, and
+--- the offsets {a =, b =, c =} of their terms. The longest of the outer modes are batches. nil: C
+--- has none, or there would be many, or small ones.
+function M.apart(p)
+  if #p.m <= 1 and #p.n <= 1 and #p.l <= 1 then return nil end
+  local outer = table.move(p.l, 1, #p.l, 1, {})
+  local q = { m = first_of(p.m, outer), n = first_of(p.n, outer), k = p.k, size = {} }
+  table.sort(outer, function(x, y) return x.extent > y.extent end)
+  q.l = { table.remove(outer, 1) }
+  for _, side in ipairs { "m", "n", "k", "l" } do q.size[side] = product_of(q[side]) end
+  local n, s = product_of(outer), q.size
+  if n > MOST_APART or 2.0 * s.m * s.n * s.k * s.l < M.least_flops then return nil end
+  return q, offsets_of(outer)
+end
+
 -- Extents and strides of modes in the term `of`: integers for one or none.
 local function mode_of(modes, of)
   if #modes == 0 then return 1, 0 end
@@ -139,11 +182,12 @@ local function mode_of(modes, of)
   return shape, stride
 end
 
---- The tensor of the term `of` ("a", "b" or "c") of a product, its modes by lists of modes.
-function M.view(of, tensor, lists)
+--- The tensor of the term `of` ("a", "b" or "c") of a product, its modes by lists of modes, from
+--- an offset on, or from the beginning.
+function M.view(of, tensor, lists, offset)
   local shape, stride = {}, {}
   for i, list in ipairs(lists) do shape[i], stride[i] = mode_of(list, of) end
-  return view(tensor, layout(shape, stride))
+  return view(tensor, layout(shape, stride), offset)
 end
 
 --- All modes of the result, as few as may be, those first that are adjacent in it.

@@ -1,9 +1,10 @@
 -- matmul_again.lua: what matmul finds out about a product, kept for the next one of other tensors
 -- that lie alike: of the same layouts, types and devices, as far from a multiple of 16 bytes, with
 -- the same options. Found again, a product takes views of its tensors and a launch.
---   find(A, B, C, options)          what is kept for it, or nil; and where it could be kept, or nil
+--   find(A, B, C, options, text)    what is kept for it, or nil; and where it could be kept, or
+--                                   nil. text: how einsum contracts them
 --   run(known, A, B, C)             multiplies them
---   keep(place, step)               keeps there what its only step found
+--   keep(place, steps)              keeps there what its steps found
 -- What is kept holds none of these tensors. It counts only where C lies apart from A and B, by
 -- their spans.
 local internal = ...
@@ -50,11 +51,11 @@ local function is_common(options)
 end
 
 -- What the choice looks at beside the options that are tables or functions. Numbers are exact.
-local function key_of(A, B, C, a, b, c, options)
+local function key_of(A, B, C, a, b, c, options, text)
   local device = device()
-  return ("%s %s %s %s %s %s %s %s %s %d %d %d %q %q %q %s %s"):format(A.layout, B.layout, C.layout,
-    A.dtype, B.dtype, C.dtype, A.device, B.device, C.device, a % ALIGNMENT, b % ALIGNMENT,
-    c % ALIGNMENT, options.alpha, options.beta, options.blocks, device.sm, device.n_sms)
+  return ("%s %s %s %s %s %s %s %s %s %d %d %d %q %q %q %s %s %s"):format(A.layout, B.layout,
+    C.layout, A.dtype, B.dtype, C.dtype, A.device, B.device, C.device, a % ALIGNMENT, b % ALIGNMENT,
+    c % ALIGNMENT, options.alpha, options.beta, options.blocks, device.sm, device.n_sms, text)
 end
 
 -- Does C lie apart from both?
@@ -64,69 +65,107 @@ local function is_apart(known, a, b, c)
 end
 
 --- See above. The tensors are the host's, and open.
-function M.find(A, B, C, options)
+function M.find(A, B, C, options, text)
   local launch = internal.launch
   if not is_common(options) or launch.emit_sm() or internal.kernel.is_tracing() then return nil end
   local a, b, c = launch.address(A), launch.address(B), launch.address(C)
   if not (a and b and c) then return nil end
   local of = place_of(options)
-  local key = key_of(A, B, C, a, b, c, options)
+  local key = key_of(A, B, C, a, b, c, options, text)
   local known = of[key]
   if known and not is_apart(known, a, b, c) then return nil end
   return known, { of = of, key = key, A = A, B = B, C = C }
 end
 
--- Bytes from its first element to behind its last; nil if a stride is negative.
-local function span_of(t)
-  local bytes, last = t.dtype.bytes, 0
-  for i = 0, rank(t) - 1 do
-    local n, stride = size(t, i), stride(t, i)
-    if math.type(stride) ~= "integer" or stride < 0 then return nil end
-    last = last + (n - 1) * stride
+-- Is no stride negative?
+local function ascends(strides)
+  if math.type(strides) == "integer" then return strides >= 0 end
+  for _, s in ipairs(strides) do
+    if not ascends(s) then return false end
   end
-  return (last + 1) * bytes
+  return true
 end
 
--- What the kernel takes, as what the next one takes: {i, layout} is a view of tensor i of the
--- product, all else is the same. nil if it is not clear which of them a tensor shows, or if there
--- are tables.
-local function recipe_of(args, tensors)
-  local by_address, recipe = {}, {}
+-- Bytes from its first element to behind its last; nil if a stride is negative.
+local function span_of(t)
+  return ascends(stride(t)) and cosize(t.layout) * t.dtype.bytes or nil
+end
+
+-- Which of the tensors spans an address, and how many bytes that is from the tensor's first; nil:
+-- none does.
+local function part_of(address, tensors, spans)
+  local found, offset
   for i, t in ipairs(tensors) do
-    local address = internal.launch.address(t)
-    if by_address[address] then return nil end
-    by_address[address] = i
+    local from = address - internal.launch.address(t)
+    if from >= 0 and from < spans[i] then found, offset = i, from end
   end
+  return found, offset
+end
+
+-- Do no two of the tensors reach into each other?
+local function are_clear(tensors, spans)
+  for i, t in ipairs(tensors) do
+    for j = 1, #tensors do
+      if i ~= j and part_of(internal.launch.address(t), { tensors[j] }, { spans[j] }) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- What a kernel takes, as what the next one takes: {i, layout, offset} is a view of tensor i of the
+-- product, all else is the same. nil if there are tables.
+local function recipe_of(args, tensors, spans)
+  local recipe = {}
   for i, x in ipairs(args) do
     if type(x) == "table" then return nil end
-    local of = tiles.type_name(x) == "tensor" and by_address[internal.launch.address(x)]
-    recipe[i] = of and { of, x.layout } or x
+    recipe[i] = x
+    if tiles.type_name(x) == "tensor" then
+      local of, bytes = part_of(internal.launch.address(x), tensors, spans)
+      if of then recipe[i] = { of, x.layout, bytes // tensors[of].dtype.bytes } end
+    end
   end
   return recipe
 end
 
+-- The steps as {launch =, recipe =} each; nil: they cannot be kept.
+local function recipes_of(steps, tensors, spans)
+  local kept_steps = {}
+  for i, step in ipairs(steps) do
+    local recipe = recipe_of(step.args, tensors, spans)
+    if not recipe then return nil end
+    kept_steps[i] = { recipe = recipe, launch = step.kernel(step.launch) }
+  end
+  return kept_steps
+end
+
 --- See above.
-function M.keep(place, step)
-  local A, B, C = place.A, place.B, place.C
-  local spans = { A = span_of(A), B = span_of(B), C = span_of(C) }
-  local recipe = spans.A and spans.B and spans.C and recipe_of(step.args, { A, B, C })
-  if not recipe then return end
-  place.of[place.key] = { spans = spans, recipe = recipe, launch = step.kernel(step.launch) }
+function M.keep(place, steps)
+  local tensors = { place.A, place.B, place.C }
+  local spans = { span_of(place.A), span_of(place.B), span_of(place.C) }
+  if not (spans[1] and spans[2] and spans[3] and are_clear(tensors, spans)) then return end
+  local recipes = recipes_of(steps, tensors, spans)
+  if not recipes then return end
+  place.of[place.key] = { spans = { A = spans[1], B = spans[2], C = spans[3] }, steps = recipes }
   n_kept = n_kept + 1
 end
 
 --- See above. On the CPU engine the launch may still wait to run. Elsewhere the views are closed,
 --- or the memory of a C that its script closes would wait for the collector.
 function M.run(known, ...)
-  local tensors, args, views, view = { ... }, {}, {}, view
-  for i, x in ipairs(known.recipe) do
-    if type(x) == "table" then
-      x = view(tensors[x[1]], x[2])
-      views[#views + 1] = x
+  local tensors, views, view = { ... }, {}, view
+  for _, step in ipairs(known.steps) do
+    local args = {}
+    for i, x in ipairs(step.recipe) do
+      if type(x) == "table" then
+        x = view(tensors[x[1]], x[2], x[3])
+        views[#views + 1] = x
+      end
+      args[i] = x
     end
-    args[i] = x
+    step.launch(table.unpack(args))
   end
-  known.launch(table.unpack(args))
   if tensors[3].device == "cpu" then return end
   for _, x in ipairs(views) do x:close() end
 end
