@@ -26,18 +26,17 @@
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local nested = require "cuttle.gemm_hopper_nested"
-local rasters = require "cuttle.raster"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local turn = require "cuttle.gemm_hopper_turn"
+local walks = require "cuttle.gemm_hopper_walk"
 local n_sms = require "cuttle.profile_device".n_sms
 local tma = require "cuttle.tma_rules"
 local M = { takes_nested = true }
 
 local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a warp
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
-local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
 local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
 local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all loaded
 local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
@@ -245,54 +244,6 @@ local function plan_of(variant)
            store = store.plan(variant, mma_of, bN // together, held) }
 end
 
--- The block's way through the tiles: (row, column) of those of a cluster. `order` is Hilbert's.
-local function walk(variant, plan, C, order)
-  local tiles = { cdiv(cdiv(size(C, 1), variant.tile[2]), plan.high),
-                  cdiv(size(C, 0), store.width(variant)) }
-  return { tiles = tiles, order = order or variant.order, group = variant.group or nil,
-           cluster = variant.cluster }
-end
-
--- The same for the tiles of all batches, one batch after another.
-local function each_tile_of_batches(block, start, step, f)
-  local tiles = block.walk.tiles
-  local n = tiles[1] * tiles[2]
-  for i in range(blockIdx.x + start * gridDim.x, n * block.batches, step * gridDim.x) do
-    local row, column = rasters.place({ tiles = tiles, order = "groups",
-                                       group = block.walk.group or GROUP_OF_TILES }, i % n)
-    f(row, column, { panel = i // n })
-  end
-end
-
--- Calls f(row, column, part) for every `step`th of the block's tiles. The part of C is nil where it
--- has none; else row and column count its tiles. It is a panel, a batch, or a group: these are of
--- rows, as what is adjacent in memory begins where TMA can.
-local function each_tile(variant, block, start, step, f)
-  if variant.batched then return each_tile_of_batches(block, start, step, f) end
-  local way = {start = start, step = step}
-  for key, value in pairs(block.walk) do way[key] = value end
-  if not variant.grouped then
-    for row, column in raster(way) do
-      if block.panels then
-        local part = block.panels:part(row)
-        f(part.row, column, part)
-      else
-        f(row, column)
-      end
-    end
-    return
-  end
-  local columns, high = way.tiles[2], variant.tile[2]
-  local x = blockIdx.x + start * gridDim.x
-  grouping.each_tile({ ends = block.ends, extent = block.extent, rows = high, times = columns },
-    x, step * gridDim.x,
-    function(group, i)
-      local row, column = rasters.place({ tiles = { cdiv(group.rows, high), columns },
-                                         order = "groups", group = way.group or GROUP_OF_TILES }, i)
-      f(row, column, group)
-    end)
-end
-
 -- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
 local function matrices_of(block, X, Y, group)
   local x, y = tma_tensor(X), tma_tensor(Y)
@@ -341,7 +292,7 @@ local function load_all(variant, plan, block, X, Y)
   local is_parted = variant.grouped or variant.batched
   if not is_parted then gX, gY = boxes_of() end
   local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
-  each_tile(variant, block, 0, 1, function(row, column, part)
+  walks.each_tile(variant, block, 0, 1, function(row, column, part)
     local fromX, fromY = gX, gY
     if is_parted then fromX, fromY = boxes_of(part) end
     local load_rows = block.panels and block.panels:loader(part)
@@ -521,17 +472,17 @@ local function multiply_all(variant, plan, block, C, ending)
   if variant.rows then clear_rest(variant, plan, block, out.together) end
   await_dependencies(variant)
   if is_shared then
-    each_tile(variant, block, 0, 1, compute)
+    walks.each_tile(variant, block, 0, 1, compute)
   else
     mine = named_barrier(ORDER_ID + group, 2 * GROUP)
     other = named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
     if group == 1 then other:arrive() end
     state:advance(group * block.k_tiles)
-    each_tile(variant, block, group, 2, compute)
+    walks.each_tile(variant, block, group, 2, compute)
   end
   if block.panels then
     block.panels:before_store(group, own == 0)
-    block.panels:after_tiles(function(f) each_tile(variant, block, 0, 1, f) end)
+    block.panels:after_tiles(function(f) walks.each_tile(variant, block, 0, 1, f) end)
   end
   out:finish()
 end
@@ -572,7 +523,7 @@ function M.make(variant, ranks)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     turned = turn.begin(variant, plan.turns, columns), fetched = fetched,
                     scales = scales, k_tiles = cdiv(size(A, 1), bK),
-                    walk = walk(variant, plan, C, order), l = blockIdx.z,
+                    walk = walks.begin(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
     if variant.batched then block.batches = size(C, 2) end
     if variant.grouped then
@@ -589,15 +540,15 @@ function M.make(variant, ranks)
       if variant.registers then setmaxnreg(variant.registers[1]) end
       if variant.gathers then
         nested.load_all(variant, plan, block, B, A, function(f)
-          each_tile(variant, block, 0, 1, f)
+          walks.each_tile(variant, block, 0, 1, f)
         end)
       elseif threadIdx.x == 0 then
         load_all(variant, plan, block, B, A)
       elseif block.turned then
-        turn.turn_all(variant, block, function(f) each_tile(variant, block, 0, 1, f) end)
+        turn.turn_all(variant, block, function(f) walks.each_tile(variant, block, 0, 1, f) end)
       end
       if block.panels then
-        block.panels:move(function(f) each_tile(variant, block, 0, 1, f) end)
+        block.panels:move(function(f) walks.each_tile(variant, block, 0, 1, f) end)
       end
     else
       if variant.registers then setmaxnreg(variant.registers[2]) end
