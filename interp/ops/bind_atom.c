@@ -391,7 +391,15 @@ static int list(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg functions[] = {{"_kernel.atom", find}, {"_kernel.atoms", list}, {NULL, NULL}};
+/* _kernel.is_atom_on(atom, sm) */
+static int is_on(lua_State *L) {
+  const AtomBox *box = luaL_checkudata(L, 1, ATOM_TYPE);
+  lua_pushboolean(L, ct_atom_is_on(&box->atom, (int)luaL_checknumber(L, 2), false));
+  return 1;
+}
+
+static const luaL_Reg functions[] = {
+    {"_kernel.atom", find}, {"_kernel.atoms", list}, {"_kernel.is_atom_on", is_on}, {NULL, NULL}};
 static const luaL_Reg meta[] = {{"__tostring", tostring}, {"__eq", equal}, {NULL, NULL}};
 static const char *const methods[] = {"show", "explain", "svg", "latex", "html", NULL};
 

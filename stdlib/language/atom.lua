@@ -79,10 +79,7 @@ end
 local filters = {
   kind = function(a, kind) return a.kind == kind end,
   family = function(a, family) return a.family == family end,
-  sm = function(a, sm)
-    if a.family:find "^tcgen05" then return sm >= 100 and sm < 120 end
-    return a.sm <= sm and (not a.arch:find("a$") or a.sm // 10 == sm // 10)
-  end,
+  sm = function(a, sm) return internal.kernel.is_atom_on(a, sm) end,
   dtype = has_type,
 }
 
@@ -96,6 +93,9 @@ function M.atoms(filter)
     if not filters[key] then
       fail("atoms", "'%s' is not a filter; expected kind, family, sm or dtype", tostring(key))
     end
+  end
+  if filter.sm ~= nil and type(filter.sm) ~= "number" then
+    fail("atoms", "sm is %s; a compute capability such as 90 was expected", tostring(filter.sm))
   end
   local out = {}
   for _, a in ipairs(internal.kernel.atoms()) do

@@ -126,4 +126,7 @@ print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1
 -- A device of compute capability 8.0 has those of 7.5 and before; one of 10.0 has no wgmma.
 local on_80, on_100 = atoms { sm = 80, kind = "mma" }, atoms { sm = 100, family = "wgmma" }
 print(on_80[#on_80], #on_100)  -- expect: SM80_16x8x256_S32U1U1S32_TN_XORPOPC	0
+-- Products of integers in tensor memory are on sm_100 and sm_110 only.
+local function count_i8(sm) return #atoms { family = "tcgen05", dtype = i8, sm = sm } end
+print(count_i8(100) > 0, count_i8(110) > 0, count_i8(103), count_i8(90))  -- expect: true	true	0	0
 print(#atoms { dtype = "f8e5m2", family = "mma.sync" }, #atoms { dtype = bf16, sm = 80 })  -- expect: 33	3
