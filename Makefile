@@ -533,10 +533,12 @@ run-tests: $(if $(SANITIZE),$(PROGRAM),all) $(TESTED)
 gpu-test: all $(DEVICE_BIN)
 	@$(call run_suites,gpu,--jobs 1)
 
-# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables.
+# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables. The
+# linker of LLVM, where it is here, takes a third of the time of the other one for the 80 programs.
+QUICK_LINKER = $(if $(shell command -v ld.lld 2>/dev/null),-fuse-ld=lld)
 asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
-		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie)' \
+		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie $(QUICK_LINKER))' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
 # The whole library, as any of it may run in a thread, but unoptimised: threads meet in the engine and in states.
