@@ -304,6 +304,7 @@ local function errors(d, causal, outliers)
     causal and "causal" or "full", outliers and ", outliers" or "", theirs, ours,
     fa3:ask "errors_of O"))
   os.execute("rm -r " .. folder)
+  io.stdout:flush()
 end
 
 local function all_errors()
