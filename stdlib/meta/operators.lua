@@ -24,6 +24,8 @@
 --- `scale_a` and `scale_b` are what A and B are to be multiplied by: numbers, or f32 tensors (1),
 --- (M), (M,K/128) or (M/128,K/128) and the same with N. A scale of blocks of K is for f8.
 ---
+--- B may also be a weight of 4 or 8 bits, made by `require "cuttle.packed_weights".pack_weights`.
+---
 --- `groups`, an i32 tensor (G) on the device, holds the end of each group of rows. A group begins
 --- where the previous one ends. B is then (N,K,G), and l is the group. If A is (M,K,G) and B is
 --- (N,K), the groups are columns of C. If A is (M,K) and B is (N,K), the groups are parts of K, and
