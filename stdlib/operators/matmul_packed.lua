@@ -141,7 +141,7 @@ end
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 256, groups = 1, stages = 4, min_blocks = 1 },
-  { columns = 128, groups = 1, stages = 4, min_blocks = 2 },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
 local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring
@@ -151,9 +151,12 @@ local function is_full(row, p)
     and cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) >= FULL * n_sms_of(p)
 end
 
-local function of_many(config, p)
-  local found = many[#many]
-  for i = #many, 1, -1 do
+-- What a configuration that somebody wants leaves out.
+local plain <const> = { columns = 128, groups = 2, stages = 4, min_blocks = 1 }
+
+local function of_many(config, p, wanted)
+  local found = wanted and plain or many[#many]
+  for i = #many, wanted and #many + 1 or 1, -1 do
     if is_full(many[i], p) then found = many[i] end
   end
   for key, value in pairs(found) do config[key] = value end
@@ -192,7 +195,7 @@ end
 local function config_of(p, w, wanted, template)
   local config = common(p, w)
   local is_many = template == "many"
-  if is_many then of_many(config, p) else of_few(config, p, w) end
+  if is_many then of_many(config, p, wanted) else of_few(config, p, w) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
