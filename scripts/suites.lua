@@ -104,10 +104,12 @@ local left_out <const> = {
     "tests/lua/mesh/ranks_random.lua",
     "tests/lua/mesh/reshard_random.lua", "tests/lua/profile/brute.lua",
     "tests/lua/tensor/allclose_law.lua",
-    "tests/lua/tune/store.lua", "tests/lua/tune/store_random.lua" } },
-  { "asan", "all examples, or all kernels of tests, once more", {
+    "tests/lua/program/check_rare_orders.lua", "tests/lua/tune/store.lua",
+    "tests/lua/tune/store_random.lua" } },
+  { "asan", "all examples, operators or kernels of tests, once more", {
     "tests/lua/mesh/examples_start.lua", "tests/lua/program/check_clean.lua",
-    "tests/lua/program/check_gallery.lua", "tests/lua/program/export_examples.lua" } },
+    "tests/lua/program/check_gallery.lua", "tests/lua/program/check_operators.lua",
+    "tests/lua/program/export_examples.lua" } },
   { "asan", "most of its time is that of compilers and others that it starts, or of NVRTC", {
     "tests/lua/attention/compile.lua", "tests/lua/blackwell/compile_gemm.lua",
     "tests/lua/matmul/compile.lua", "tests/lua/matmul/compile_epilogue.lua",
@@ -167,7 +169,7 @@ local small <const> = dofile "tests/support/small.lua"
 
 -- What takes longest begins first, so that the last processor is not alone with it.
 local first <const> = {
-  "pages", "compile", "hosts/web/tests/test_page.py", "documents",
+  "pages", "compile", "hosts/web/tests/test_page.py", "documents", "scripts/check_reports.sh",
   "hosts/web/tests/test_notebook.py", "tests/lua/program/check_clean.lua",
   "hosts/web/tests/test_programs.py", "hosts/web/tests/test_looks.py",
   "tests/lua/program/export_examples.lua", "tests/lua/tune/operators.lua",
