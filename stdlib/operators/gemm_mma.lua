@@ -43,6 +43,13 @@ end
 -- bits, so a lane has adjacent rows of the tile.
 local function is_paired(variant, major) return major == "mn" and variant.dtype.bits == 8 end
 
+--- Why no kernel of this template computes the problem; nil: it does.
+function M.trouble(_, p)
+  if p.glu and is_paired(p, p.a_major) then
+    return "its threads have rows of bytes in pairs, and no two columns side by side for glu"
+  end
+end
+
 -- The instruction over the warps, which are counted along M first. 16 rows of either operand are
 -- what one ldmatrix brings. Of an operand in pairs they are numbered so that a lane's are its own.
 local function make_mma(variant)

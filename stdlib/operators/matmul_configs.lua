@@ -315,9 +315,7 @@ M.list = {
   { name = "hopper 128x256x128", device = "cuda", template = HOPPER, types = ALL_BYTES,
     only_sm = 90, majors = NT_NN, tile = { 128, 256, 128 }, schedule = "cooperative", stages = 4,
     registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
-    when = function(p)
-      return fills(0.5, 128, 256)(p) and (F8[p.type_name] or p.majors == "NN")
-    end },
+    when = fills(0.5, 128, 256) },
   { name = "hopper 128x256x128, scaled", device = "cuda", template = HOPPER, types = F8,
     only_sm = 90, majors = TN, tile = { 128, 256, 128 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 2, 1 }, order = "groups", group = 16, blocks = one_each,

@@ -65,7 +65,8 @@ choose_majors(f8e4m3, "TN", 1024)  -- expect: f8e4m3	TN	1024	hopper 64x64x128
 choose_majors(tf32, "TT", 1280)    -- expect: tf32	TT	1280	hopper 128x128x32
 choose_majors(tf32, "NT", 1024)    -- expect: tf32	NT	1024	hopper 64x128x32
 choose_majors(i8, "NN", 4096)      -- expect: i8	NN	4096	hopper 256x128x128, across
-choose_majors(i8, "NT", 4096)      -- expect: i8	NT	4096	mma 128x256x128
+choose_majors(i8, "NT", 4096)      -- expect: i8	NT	4096	hopper 128x256x128
+choose_majors(i8, "NT", 1024)      -- expect: i8	NT	1024	mma 64x64x128
 choose_majors(f8e4m3, "NT", 4096)  -- expect: f8e4m3	NT	4096	hopper 128x256x128
 -- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
 choose(1536, 1536, 1536, 72)  -- expect: 1536	1536	1536	hopper 256x128x64, 4 stages
