@@ -85,6 +85,9 @@ do -- what takes more than rows: the same calls on the CPU engine, one after the
   end
   compare("linear_cross_entropy", loss, x, w, target)
   compare("linear_cross_entropy_backward", gradients, x, w, target)
+  compare("linear_cross_entropy_gradients", function(a, b, t)
+    return rows.linear_cross_entropy_gradients(0.5, a, b, t, {z = 1e-3, rows = 64})
+  end, x, w, target)
   compare("group_norm", function(a, b, c) return rows.group_norm(a, 4, b, c, 1e-5) end, images,
     random(bf16, 32), random(bf16, 32))
   compare("dropout", function(a) return rows.dropout(a, 0.3, 11) end, w)
@@ -111,6 +114,12 @@ local function time_loss()
   local x, w, target = random(bf16, T, K), random(bf16, V, K), zeros(i32, row_major{T, 1})
   local ms = bench(function() rows.linear_cross_entropy(x, w, target) end)
   print(("linear_cross_entropy %dx%dx%d: %.1f TFLOP/s"):format(T, K, V, 2 * T * K * V / ms / 1e9))
+  local out <const> = {zeros(f32, row_major{T, 1}), zeros(f32, row_major{T, 1}),
+    zeros(bf16, row_major{T, K}), zeros(bf16, row_major{V, K})}
+  ms = bench(function()
+    rows.linear_cross_entropy_gradients(1 / T, x, w, target, {out = out})
+  end)
+  print(("with its gradients: %.2f ms, %.1f TFLOP/s"):format(ms, 6 * T * K * V / ms / 1e9))
 end
 local function time_dropout()
   local x, y = random(bf16, 16384, 4096), random(bf16, 16384, 4096)

@@ -180,10 +180,15 @@ local function each_call(p, thread, known, kept, body)
     end)
   end
   each_vector(p, thread, function(j, v, found)
-    body(call_vector(p, thread, known, kept, found.at, found.groups, true), j, v)
+    local at = found.at
+    -- What elements share is not made under a condition and then used outside of it.
+    if not internal.kernel.is_static(found.is_in) then
+      at = { j = j, v = v, words = {}, now = at.now }
+    end
+    body(call_vector(p, thread, known, kept, at, found.groups, true), j, v)
   end, function(j, v, is_in)
     local at = { j = j, v = v, words = {}, now = vectors_of(p, thread, j, v, is_in) }
-    return { at = at, groups = groups_of(p, thread, known, kept, at, is_in) }
+    return { at = at, is_in = is_in, groups = groups_of(p, thread, known, kept, at, is_in) }
   end)
 end
 
