@@ -141,7 +141,7 @@ end)
 
 local function as_f64(t)
   if not t.dtype.is_float then return t end
-  local y = zeros(f64, row_major(shape(t)))
+  local y = zeros(f64, row_major(shape(t))):to "cpu"
   widen{grid = cdiv(size(t), 256), block = 256}(t, y)
   return y
 end

@@ -84,9 +84,9 @@ local function held(p, few, most, stores)
   lanes = math.max(LEAST_LANES, lanes_for(p.vectors, 2 * few, 256))
   if lanes * 2 * few < p.vectors then
     lanes = lanes_for(p.vectors, most, MOST_LANES)
+    if lanes * most < p.vectors then return nil end
     p.min_blocks = math.max(1, HELD_THREADS // lanes)
   end
-  if lanes * most < p.vectors then return nil end
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
 
