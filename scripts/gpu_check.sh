@@ -5,7 +5,7 @@
 # What runs longer than its limit gets Ctrl-C, and is killed 20 s later; HUNG says which of them ended it. GPU_CHECK_SECONDS
 # is the limit instead.
 # Steps: info tests cases bits dtypes conversions kernels threads attention attention_sanitize products blackwell examples
-# notebook bench sanitize ranks ranks_sanitize. blackwell: products by tcgen05 and with block scales, for a device of sm_100a
+# notebook bench sanitize ranks ranks_sanitize rows. rows: operators of rows and selections. blackwell: products by tcgen05 and with block scales, for a device of sm_100a
 # or sm_120a: their numbers against the reference; nothing of it has run on one. attention_sanitize: small problems of
 # attention's templates by compute-sanitizer. attention: its tests and random problems against the reference, then large problems beside the plain
 # kernel, timed: what was written without a GPU; less than 120 s on an H200. products: tests of matmul, and products with
@@ -81,6 +81,12 @@ for step in $steps; do
       run "$build/cuttle" scripts/fuzz_packed.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
       run "$build/cuttle" scripts/bench/packed.lua
+      ;;
+    rows) # random calls of rows and selections, then their rates; a call in three compiles a kernel
+      for seed in 1 2 3 4 5 6 7 8; do run "$build/cuttle" scripts/fuzz_rows.lua 630 "$seed"; done
+      run "$build/cuttle" scripts/fuzz_selections.lua 300
+      run "$build/cuttle" scripts/bench/rows.lua
+      run "$build/cuttle" scripts/bench/selections.lua
       ;;
     blackwell)
       run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/blackwell tests/lua/atom
