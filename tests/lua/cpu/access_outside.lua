@@ -214,8 +214,10 @@ local moves = {
   add = function(s, g) tma_store(s, g, {reduce = "add"}) end,
   max = function(s, g) tma_store(s, g, {reduce = "max"}) end,
 }
-for map, of in pairs(maps) do
-  for move, does in pairs(moves) do
+-- In an order of their own: kernels are emitted in it, and one text is compiled once.
+for _, map in ipairs{"size", "offset", "stride", "far stride"} do
+  for _, move in ipairs{"load", "store", "add", "max"} do
+    local of, does = maps[map], moves[move]
     local clips = map == "size" or map == "stride"
     kinds[#kinds + 1] = {"TMA " .. move .. " by " .. map, u32, function(x, y, i, n)
       local g = of(x, i, n)
