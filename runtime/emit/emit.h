@@ -169,18 +169,18 @@ struct CtEmit {
   const char *print_log, *first_print;
   /* the array that marks are recorded in, and the thread's place in it; NULL: there are none */
   const char *marks, *marks_of_thread;
-  int marked_line;       /* the last one that got a mark */
   const char *warp_mask; /* text: the mask of the lanes that the warp has */
-  bool reaches;   /* other blocks' shared memory: waits and arrivals have the cluster's scope */
-  bool has_async; /* cp.async or CUDA text of the script: fences and waits have an effect */
   CtNames names;
   CtText body;
+  bool reaches;   /* other blocks' shared memory: waits and arrivals have the cluster's scope */
+  bool has_async; /* cp.async or CUDA text of the script: fences and waits have an effect */
   bool helps[CT_HELP_COUNT];
   CtText functions; /* printed after the helpers */
   const CtEmitFunction *made;
   /* from emit_wgmma_wait.c; made when the first wgmma operation asks */
   const struct CtEmitHolds *holds;
   struct CtEmitEach *each; /* emit_each.c: of the operation that is being written, and a copy */
+  int marked_line;         /* the last one that got a mark */
   int depth;
   size_t line;     /* where the one that is being written begins in the body */
   bool is_foreign; /* it is the script's own CUDA text, which stays as it is */

@@ -30,13 +30,13 @@ typedef struct CtAccess {
   CtAccessRole role;
   bool reads, writes; /* both: atomic operations, and sums that are added to */
   bool is_atomic;
-  bool is_async; /* both sides of a copy that may be cp.async */
-  uint8_t agent; /* CtAgent */
-  uint8_t vec;   /* consecutive elements that a thread takes at once; if not 1, it divides n */
+  bool is_async;   /* both sides of a copy that may be cp.async */
+  bool is_of_pair; /* agent BAR: its mbarrier is that of the pair's even block */
+  uint8_t agent;   /* CtAgent */
+  uint8_t vec;     /* consecutive elements that a thread takes at once; if not 1, it divides n */
   uint32_t mask;
   uint32_t bar;     /* agent BAR: the buffer of its mbarrier, */
-  int64_t bar_slot; /* and which mbarrier of it; */
-  bool is_of_pair;  /* that of the pair's even block */
+  int64_t bar_slot; /* and which mbarrier of it */
   int64_t n, n_rows;
 
   /* Every element is accessed and inside the buffer. The offset, in elements, of (element, lane) is

@@ -125,7 +125,7 @@ typedef struct Wgmma {
   const CtMma *m;
   Tile tile[2]; /* A, unless it is in registers, and B */
   Tile sums_at; /* in tensor memory; else c */
-  Tile sf[2];   /* scales of A and of B, in tensor memory; unless m->vec is 0 */
+  Tile sf[2];   /* scales of A and of B, in tensor memory; without v_off if m->vec is 0 */
   CtDtype scale;
   float *sfa, *sfb; /* of the atoms at hand: ROWS, and all columns, by `vec` */
   Fragment a, c;
@@ -183,7 +183,7 @@ static void load_b(const Wgmma *g, int64_t r) {
     bits += t.rows * m->words * t.bytes;
   }
   widen(m, B, g->bits, g->tile[B].bytes, m->size[B], to);
-  if (m->vec > 0) {
+  if (g->sf[1].v_off != NULL) {
     read_scales(g, 1, 0, (int64_t)m->groups * COLS, r, g->sfb);
   }
   for (int i = 0; m->kind == CT_MMA_FLOAT && i < m->groups; i++) {
@@ -213,7 +213,7 @@ static void load_a(const Wgmma *g, int64_t r) {
   } else {
     gather(m, A, &g->a, r, g->numbers);
   }
-  if (m->vec > 0) {
+  if (g->sf[0].v_off != NULL) {
     read_scales(g, 0, g->first_row, ROWS, r, g->sfa);
   }
   if (m->kind == CT_MMA_FLOAT) {
