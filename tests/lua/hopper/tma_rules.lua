@@ -73,7 +73,7 @@ refused(function(x, s) tma_load(tile(tma_tensor(x), {8, 32}, {0, 0}), s) end)
 refused(function(x, s, full)
   tma_load(tile(tma_tensor(x), {8, 32}, {0, 0}), s, full[0], {cache = 1})
 end)
--- expect: tma_load: option 'cache' is unknown; expected multicast
+-- expect: tma_load: option 'cache' is unknown; expected multicast or pair
 refused(function(x, s) tma_store(s, tile(tma_tensor(x), {8, 32}, {0, 0}), {reduce = "mul"}) end)
 -- expect: tma_store: reduce is "mul"; expected "add", "min", "max", "and", "or" or "xor"
 refused(function(x, s) tma_store(s, tile(tma_tensor(x), {8, 32}, {0, 0}), {reduce = "min"}) end)

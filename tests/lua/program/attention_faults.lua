@@ -4,6 +4,7 @@
 -- pool does not have.
 local tap = dofile "tests/support/tap.lua"
 local check = require "cuttle.check"
+local internal = dofile "tests/support/internal.lua"
 
 local function read(path)
   local file <close> = assert(io.open(path))
@@ -17,7 +18,7 @@ local function with_change(name, change, f)
   local at, stop = text:find(change[1], 1, true)
   assert(at, change[1])
   text = text:sub(1, at - 1) .. change[2] .. text:sub(stop + 1)
-  for key, value in pairs(assert(load(text, "@" .. name .. ".lua"))()) do
+  for key, value in pairs(assert(load(text, "@" .. name .. ".lua"))(internal)) do
     kept[key], module[key] = module[key], value
   end
   local result = table.pack(pcall(f))
