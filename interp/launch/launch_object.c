@@ -306,11 +306,25 @@ void launch_push_given(lua_State *L, const LaunchArgs *a, const Arg *arg) {
   }
 }
 
+/* Pushes the value's text; of one that Lua shows by its address, its type alone: the address differs from run to run,
+   and the kernel's text with it, so that no cache would know it. */
+static void push_name(lua_State *L, int idx) {
+  const void *address = lua_topointer(L, idx);
+  const char *text = luaL_tolstring(L, idx, NULL);
+  const char *own = address != NULL ? lua_pushfstring(L, ": %p", address) : "";
+  size_t n = strlen(text), tail = strlen(own);
+  if (tail > 0 && n > tail && strcmp(text + n - tail, own) == 0) {
+    lua_pushlstring(L, text, n - tail);
+    lua_replace(L, -3);
+  }
+  lua_pop(L, address != NULL ? 1 : 0);
+}
+
 /* Pushes the value's text; a tuple is shown as the language prints it, also if it is a plain table. */
 static void push_text(lua_State *L, int idx) {
   luaL_checkstack(L, 8, "tables in tables");
   if (!lua_istable(L, idx) || is_marked(L, idx)) {
-    luaL_tolstring(L, idx, NULL);
+    push_name(L, idx);
     return;
   }
   lua_pushliteral(L, "(");

@@ -12,6 +12,8 @@ divide{grid = 1, block = 32}(zeros(i32, 32), 3)
 divide{grid = 1, block = 64}(zeros(i32, 64), 3)
 divide{grid = 1, block = 64}(zeros(i64, 64), 3)
 kernel("divide_2", function(x) printf("%d\n", x[0]) end){grid = 1, block = 1}(zeros(i32, 1))
+local own = setmetatable({n = 3}, {__constant = true})
+kernel("move", function(x, o) x[0] = x[o.n] end){grid = 1, block = 1}(zeros(f32, 8), own)
 ]]
 file:close()
 
@@ -33,7 +35,7 @@ tap.ok(ok, "the script runs", text)
 local names = {}
 for name in text:gmatch "\n([%w_]+)%([^\n]*" do names[#names + 1] = name end
 local found = table.concat(names, " ")
-tap.ok(found == "divide divide_2 divide_3 divide_2_2", "each specialisation has a name", found)
+tap.ok(found == "divide divide_2 divide_3 divide_2_2 move", "each specialisation has a name", found)
 tap.ok(count(text, "int floordiv%(int a") == 1, "a shared helper is there once", text)
 tap.ok(count(text, "long long floordiv%(long long a") == 1, "its other types once, too", text)
 tap.ok(emit() == text, "a second run prints the same")
