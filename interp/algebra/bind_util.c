@@ -533,6 +533,16 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple) {
   return t.failed ? "?" : ct_text_str(&t);
 }
 
+void bind_check_names(lua_State *L, int idx, const char *op, const char *name, const char *other) {
+  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+    if (strcmp(key, name) != 0 && (other == NULL || strcmp(key, other) != 0)) {
+      diag_error(L, "%s: option '%s' is unknown; expected %s%s%s", op, luaL_tolstring(L, -2, NULL),
+                 name, other != NULL ? " or " : "", other != NULL ? other : "");
+    }
+  }
+}
+
 int bind_push_option(lua_State *L, int idx, const char *op, const char *name) {
   if (lua_isnoneornil(L, idx)) {
     lua_pushnil(L);
@@ -541,13 +551,6 @@ int bind_push_option(lua_State *L, int idx, const char *op, const char *name) {
   if (!lua_istable(L, idx)) {
     diag_type_error(L, idx, op, lua_pushfstring(L, "a table of options, {%s = ...},", name));
   }
-  lua_pushnil(L);
-  while (lua_next(L, idx) != 0) {
-    if (lua_type(L, -2) != LUA_TSTRING || strcmp(lua_tostring(L, -2), name) != 0) {
-      diag_error(L, "%s: option '%s' is unknown; expected %s", op, luaL_tolstring(L, -2, NULL),
-                 name);
-    }
-    lua_pop(L, 1);
-  }
+  bind_check_names(L, idx, op, name, NULL);
   return lua_getfield(L, idx, name);
 }

@@ -13,18 +13,6 @@
 #include "interp/openers.h"
 #include "access.h"
 
-static void check_names(lua_State *L, int idx) {
-  lua_pushnil(L);
-  while (lua_next(L, idx) != 0) {
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(name, "order") != 0 && strcmp(name, "accumulate") != 0) {
-      diag_error(L, "gemm: option '%s' is unknown; expected order or accumulate",
-                 luaL_tolstring(L, -2, NULL));
-    }
-    lua_pop(L, 1);
-  }
-}
-
 static CtMmaOpts to_options(lua_State *L, int idx) {
   CtMmaOpts opts = {.accumulate = 0};
   CtErr err;
@@ -34,7 +22,7 @@ static CtMmaOpts to_options(lua_State *L, int idx) {
   if (!lua_istable(L, idx)) {
     diag_type_error(L, idx, "gemm", "a table of options, {order = ..., accumulate = ...},");
   }
-  check_names(L, idx);
+  bind_check_names(L, idx, "gemm", "order", "accumulate");
   if (lua_getfield(L, idx, "order") != LUA_TNIL &&
       ct_gemm_order_parse(luaL_tolstring(L, -1, NULL), &opts.order, &err) != CT_OK) {
     diag_error(L, "gemm: %s", err.msg);

@@ -89,19 +89,6 @@ CtVal bind_to_multicast(lua_State *L, int idx, const char *op) {
   return value_to(L, idx, CT_i32, lua_pushfstring(L, "%s: multicast", op));
 }
 
-static void check_load_options(lua_State *L, int idx) {
-  if (!lua_istable(L, idx)) {
-    diag_error(L, "tma_load: a table of options was expected, got %s", diag_push_kind(L, idx));
-  }
-  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(key, "multicast") != 0 && strcmp(key, "pair") != 0) {
-      diag_error(L, "tma_load: option '%s' is unknown; expected multicast or pair",
-                 luaL_tolstring(L, -2, NULL));
-    }
-  }
-}
-
 /* The bytes complete on the barrier of the even block of the pair. */
 static void check_pair(lua_State *L, const CtIr *ir) {
   int64_t n = ct_ir_cluster_size(ir);
@@ -118,7 +105,10 @@ static void read_load_options(lua_State *L, int idx, const CtIr *ir, CtTmaCall *
   if (lua_isnil(L, idx)) {
     return;
   }
-  check_load_options(L, idx);
+  if (!lua_istable(L, idx)) {
+    diag_error(L, "tma_load: a table of options was expected, got %s", diag_push_kind(L, idx));
+  }
+  bind_check_names(L, idx, call->op, "multicast", "pair");
   lua_getfield(L, idx, "multicast");
   call->mask = bind_to_multicast(L, lua_gettop(L), call->op);
   lua_getfield(L, idx, "pair");

@@ -48,13 +48,7 @@ static void check_options(lua_State *L, int idx, const char *op, bool with_width
   if (!lua_istable(L, idx) || lua_getmetatable(L, idx) != 0) {
     diag_type_error(L, idx, op, "a table of options, {mask = m},");
   }
-  for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(key, "mask") != 0 && !(with_width && strcmp(key, "width") == 0)) {
-      diag_error(L, "%s: option '%s' is unknown; expected mask%s", op, luaL_tolstring(L, -2, NULL),
-                 with_width ? " or width" : "");
-    }
-  }
+  bind_check_names(L, idx, op, "mask", with_width ? "width" : NULL);
 }
 
 /* The mask of the options at argument `lo`; 0: there is none. */

@@ -436,10 +436,9 @@ static void add_ldmatrix(const By *by) { add_warp(by, CT_SHARED, CT_REGISTER); }
 static void add_stmatrix(const By *by) { add_warp(by, CT_REGISTER, CT_SHARED); }
 static void add_exchange(const By *by) { add_warp(by, CT_REGISTER, CT_REGISTER); }
 
-/* Tensor memory: a thread's part there is what it has in registers. */
-static void add_tmem(const By *by, CtSpace from, CtSpace to) {
-  check_warps(by);
-  check_spaces(by, from, to, "");
+/* Adds both views, divided by what an atom has of each. */
+static void add_divided(const By *by,
+                        void (*add)(CtTileCx *c, CtDtype dtype, CtView src, CtView dst)) {
   check_counts(by, al_size(&by->c->g, by->dst.layout));
   check_whole(by, by->src);
   check_whole(by, by->dst);
@@ -447,9 +446,17 @@ static void add_tmem(const By *by, CtSpace from, CtSpace to) {
     CtView src = by->src, dst = by->dst;
     src.layout = divide(by, src.layout, by->n_src);
     dst.layout = divide(by, dst.layout, by->n_dst);
-    ct_ir_tcgen05_copy(by->c, by->dtype, src, dst);
+    add(by->c, by->dtype, src, dst);
   }
 }
+
+/* Tensor memory: a thread's part there is what it has in registers. */
+static void add_tmem(const By *by, CtSpace from, CtSpace to) {
+  check_warps(by);
+  check_spaces(by, from, to, "");
+  add_divided(by, ct_ir_tcgen05_copy);
+}
+
 /* Shared to tensor memory, by one thread. */
 static void add_tmem_cp(const By *by) {
   if (by->pred != NULL) {
@@ -458,15 +465,7 @@ static void add_tmem_cp(const By *by) {
                  by->atom->name);
   }
   check_spaces(by, CT_SHARED, CT_TENSOR, "");
-  check_counts(by, al_size(&by->c->g, by->dst.layout));
-  check_whole(by, by->src);
-  check_whole(by, by->dst);
-  if (al_ok(&by->c->g)) {
-    CtView src = by->src, dst = by->dst;
-    src.layout = divide(by, src.layout, by->n_src);
-    dst.layout = divide(by, dst.layout, by->n_dst);
-    ct_ir_tcgen05_cp(by->c, by->dtype, src, dst);
-  }
+  add_divided(by, ct_ir_tcgen05_cp);
 }
 static void add_tmem_load(const By *by) { add_tmem(by, CT_TENSOR, CT_REGISTER); }
 static void add_tmem_store(const By *by) { add_tmem(by, CT_REGISTER, CT_TENSOR); }
