@@ -174,7 +174,7 @@ static uint32_t computed_from(const CtIr *ir, const CtInst *store, uint32_t sums
 }
 
 /* Of sums that a wgmma after the fence replaces: holds what was computed from them since the wait
-   in the same list. The compiler would move that behind the wgmma, and copy all the sums. */
+   in the same list. The compiler would move that after the wgmma, and copy all the sums. */
 static void hold_computed(Walk *w, CtVal fence, uint32_t sums) {
   const CtIr *ir = w->e->ir;
   CtVal wait = ct_inst(ir, fence)->prev;

@@ -45,7 +45,7 @@ local function pack(x, y, z, w)
   end)
 end
 
---- The scores S, rounded, to P: a word has two adjacent columns, and those 8 behind them. Copied
+--- The scores S, rounded, to P: a word has two adjacent columns, and those 8 further on. Copied
 --- byte by byte, they took 150 more instructions for 64 elements.
 function M.pack(S, P)
   local s, words = view(S, layout{ size(S) }), fragment(u32, size(P) // 4)

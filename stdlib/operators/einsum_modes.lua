@@ -137,7 +137,7 @@ local MOST_APART <const> = 16
 --- What each product apart must have at least, or it is not worth a launch; tests change it.
 M.least_flops = 2 ^ 32
 
--- The modes of a list behind the first, added to others; a list of the first.
+-- The modes of a list after the first, added to others; a list of the first.
 local function first_of(list, others)
   table.move(list, 2, #list, #others + 1, others)
   return { list[1] }

@@ -271,7 +271,7 @@ local function steps_of_nothing(self, call, results)
   return steps
 end
 
--- Must threads behind the last row leave it alone, as others write to it?
+-- Must threads beyond the last row leave it alone, as others write to it?
 local function needs_spared(p, results, n_rows)
   for _, t in ipairs(results) do
     if t.is_in_place and n_rows % p.rows ~= 0 then return true end

@@ -328,7 +328,7 @@ function Row:pick(name, column)
   end)
 end
 
--- What threads must be to pick an element: those behind the last row leave rows alone that others
+-- What threads must be to pick an element: those beyond the last row leave rows alone that others
 -- write. nil: all pick.
 local function pick_if(p, thread)
   if p.spares then return thread.is_row end

@@ -63,7 +63,7 @@ local function each_loaded(c, f)
   for item = 0, c.items - 1 do f(item, (warp * c.items + item) * LANES + lane) end
 end
 
--- The digit of a key that the thread has, the last one for places behind the end.
+-- The digit of a key that the thread has, the last one for places beyond the end.
 local function digit_in(c, key, is_in, shift)
   local word, bits = numbers.word(internal.kernel.dtype_of(key))
   local last = cast(bits == 64 and -1 or (1 << bits) - 1, word)

@@ -1,6 +1,6 @@
 -- Sums of a product that begins anew, added to others on CUDA cores while the next product waits to
 -- replace them: at its fence the text holds what was added, so that the compiler does not move that
--- behind the product and copy all sums.
+-- after the product and copy all sums.
 local path <const> = os.tmpname()
 local file = assert(io.open(path, "w"))
 file:write [[
