@@ -2,7 +2,7 @@
 
      tmem_alloc<256>(tmem);
      for (int i = 0; i < 4; i++) {
-       SM100_TMEM_LOAD_32dp32b32x(reinterpret_cast<unsigned*>(rC + i * 32), tmem_at<1>(tmem[0], t + i * 4096));
+       SM100_TMEM_LOAD_32dp32b32x(reinterpret_cast<unsigned*>(rC + i * 32), tmem_at_warp<1>(tmem[0], t + i * 4096));
      }
      asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 
@@ -76,7 +76,11 @@ static int64_t per_word(const Copy *c) {
   return WORD_BITS / ct_dtype_width(c->e->ir->bufs[c->own->buf].dtype);
 }
 
-/* The function of an atom. All lanes give the instruction the address of the first one's part. */
+/* All lanes give the instruction the address of the first one's part. With 32 lanes of tensor memory, each thread has
+   the same columns of a lane of its own, and its own address tells the first one's (TMEM_AT_WARP). */
+static bool is_row_each(const CtAtom *atom) { return ct_atom_tmem_shape(atom).lanes == LANES; }
+
+/* The function of an atom. */
 static void make_function(const Copy *c) {
   CtText *out = &c->e->functions;
   const CtAtom *atom = c->t->atom;
@@ -87,8 +91,10 @@ static void make_function(const Copy *c) {
   }
   ct_text_printf(out, "static __device__ __forceinline__ void %s(%sunsigned* r, unsigned at) {\n",
                  atom->name, c->is_load ? "" : "const ");
-  ct_text_printf(out, "  at = __shfl_sync(0xffffffffu, at, 0);\n  asm volatile(\"%s %s", atom->ptx,
-                 c->is_load ? "" : "[%0], ");
+  if (!is_row_each(atom)) {
+    ct_text_puts(out, "  at = __shfl_sync(0xffffffffu, at, 0);\n");
+  }
+  ct_text_printf(out, "  asm volatile(\"%s %s", atom->ptx, c->is_load ? "" : "[%0], ");
   ct_emit_register_list(out, c->is_load ? 0 : 1, n);
   if (c->is_load) {
     ct_text_printf(out, ", [%%%d];\"\n      : ", n);
@@ -120,8 +126,8 @@ static void put_call(const Copy *c, const char *var) {
   ct_text_printf(&e->body, "%s(reinterpret_cast<%sunsigned*>(%s", c->t->atom->name,
                  c->is_load ? "" : "const ", own.base);
   (void)ct_emit_sum(e, &own, 0, " + ");
-  ct_text_printf(&e->body, "), %s<%" PRId64 ">(%s, ", ct_emit_help(e, CT_HELP_TMEM_AT), per_word(c),
-                 there.base);
+  CtHelper at = is_row_each(c->t->atom) ? CT_HELP_TMEM_AT_WARP : CT_HELP_TMEM_AT;
+  ct_text_printf(&e->body, "), %s<%" PRId64 ">(%s, ", ct_emit_help(e, at), per_word(c), there.base);
   ct_emit_coordinate(e, &there);
   ct_text_puts(&e->body, "));");
   ct_emit_end(e);

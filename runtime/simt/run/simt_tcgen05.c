@@ -41,6 +41,18 @@ static bool fail_lanes(const Copy *c, int lane, int64_t off) {
   return false;
 }
 
+/* Lanes 32 w .. 32 w + 31 of tensor memory are those of warp w of each four. */
+static bool is_of_warp(const Copy *c, int64_t off) {
+  int64_t lane = off * ct_dtype_width(c->t->dtype) / 32 % CT_TMEM_LANES;
+  return lane / CT_LANES == c->w->index % 4;
+}
+
+/* An instruction begins at lane 0 of the warp's, or at lane 16. */
+static bool begins_at_half(const Copy *c, int64_t first) {
+  enum { HALF_LANES = CT_LANES / 2 };
+  return first * ct_dtype_width(c->t->dtype) % (HALF_LANES * 32) == 0;
+}
+
 /* The instruction takes the address of the warp's first value; what it then reaches must be each thread's part. */
 static bool check_lane(const Copy *c, int lane, int64_t atom, int64_t first) {
   const CtMem *mem = &c->w->mem[c->there->buf];
@@ -50,17 +62,11 @@ static bool check_lane(const Copy *c, int lane, int64_t atom, int64_t first) {
       ct_simt_fail_bounds(c->w, c->in, lane, c->there->buf, off, !c->is_load);
       return false;
     }
-    if (off != first + c->t->place[lane * c->n + i]) {
+    if (off != first + c->t->place[lane * c->n + i] || !is_of_warp(c, off)) {
       return fail_lanes(c, lane, off);
     }
   }
   return true;
-}
-
-/* Lanes 32 w .. 32 w + 31 of tensor memory for warp w of each four; half of them where the atom has 16. */
-static bool is_of_warp(const Copy *c, int64_t first) {
-  int64_t lane = first * ct_dtype_width(c->t->dtype) / 32 % CT_TMEM_LANES;
-  return lane / CT_LANES == c->w->index % 4;
 }
 
 static char *at(const Copy *c, const CtTileArg *arg, int lane, int64_t i, int64_t atom) {
@@ -79,7 +85,7 @@ static void move_lane(const Copy *c, int lane, int64_t atom) {
 
 static bool copy_atom(const Copy *c, int64_t atom) {
   int64_t first = ct_simt_arg_offset(c->w, c->there, 0, 0, atom);
-  if (!is_of_warp(c, first)) {
+  if (!begins_at_half(c, first)) {
     return fail_lanes(c, 0, first);
   }
   for (int lane = 0; lane < CT_LANES; lane++) {

@@ -18,6 +18,7 @@ for _, part in ipairs { "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32
     "tcgen05.fence::after_thread_sync" } do
   tap.ok(text:find(part, 1, true), part, text)
 end
+tap.ok(not text:find("__shfl_sync", 1, true), "the address of a warp's rows takes no shuffle", text)
 local pairs_of_blocks = emit("--sm=100a --compile", "examples/blackwell_steps.lua 256 128 64")
 for _, part in ipairs { "tcgen05.alloc.cta_group::2.sync", "tcgen05.dealloc.cta_group::2.sync",
     "tcgen05.relinquish_alloc_permit.cta_group::2.sync", "tcgen05.mma.cta_group::2.kind::f16",
