@@ -1,9 +1,9 @@
 -- check_beside_sentryward.lua: verdicts of `check` beside those of SentryWard, a verifier of PTX
--- (https://pypi.org/project/sentryward), on examples as they are and with each barrier, wait and
--- fence of the script, or of the library's block_reduce, removed in turn. SentryWard reads what
--- `cuttle emit --ptx` writes for sm_100a. Needs NVRTC and the program `sentryward`; without them it
--- skips.
---   build/cuttle scripts/check_beside_sentryward.lua [SENTRYWARD [EXAMPLE...]]
+-- (a Python package), on examples as they are and with each barrier, wait and fence of the script,
+-- or of the library's block_reduce, removed in turn; and on the faults planted in a product by
+-- tcgen05 (tests/check/blackwell_gemm.faults). SentryWard reads what `cuttle emit --ptx` writes for
+-- sm_100a. Needs NVRTC and the program `sentryward`; without them it skips.
+--   build/cuttle scripts/check_beside_sentryward.lua [SENTRYWARD [EXAMPLE|PROGRAM...]]
 -- A row has the line that was removed, the findings of `check` with their lines, the result of
 -- SentryWard with those of its first witness, and whether they agree: both clean or both not. A
 -- kernel that SentryWard does not decide has "unsupported".
@@ -80,7 +80,9 @@ local folder = output_of("mktemp -d"):match "[^\n]+"
 
 -- {====== Examples and what can be removed ======
 
--- Each has arguments and numbers that kernels branch on, by parameters of the PTX.
+-- Each has arguments and numbers that kernels branch on, by parameters of the PTX. `maps` are the
+-- parameters that are tensor maps: {parameter, {columns, rows}, box {columns, rows}} of bf16 with a
+-- swizzle of 128 bytes. `whole`: nothing is removed from it.
 local examples <const> = {
   { "transpose", "64 64" },
   { "moye_matmul", "128 128 16" },
@@ -89,6 +91,13 @@ local examples <const> = {
   { "sgemm_1", "128 128 16 NT", '{"parameter":3,"type":"f32","value":0.0}' }, -- beta
   { "softmax", "2 256" },
   { "reduce", "1024" },
+  { "blackwell_gemm", "512 512 256", whole = true,
+    maps = { { 1, { 256, 512 }, { 64, 128 } }, { 2, { 256, 512 }, { 64, 256 } } } },
+}
+-- Programs that are one program with changes (see tests/check/hopper_gemm.faults).
+local faults <const> = {
+  { path = "tests/check/blackwell_gemm.faults",
+    maps = { { 1, { 192, 256 }, { 64, 128 } }, { 2, { 192, 32 }, { 64, 16 } } } },
 }
 local calls <const> = { "sync_threads%b()", "cp_async_wait%b()", "cp_async_commit%b()",
   "sync_warp%b()" }
@@ -127,11 +136,19 @@ end
 
 -- {====== Verdicts ======
 
+-- What kind of finding a message of `check` is: "race", "deadlock", "is never given back".
+local function kind_of(message)
+  return message:match "^(%l[%l. -]*): " or message:match "^deadlock"
+    or message:match "^[%w_%[%]]+ (is [%l ]*%l)" or message
+end
+
 local function ours_of(path, collective, arguments)
   local text, code = output_of("'%s' check '%s' --run '%s' '%s' %s 2>&1", program, arg[0], path,
     collective, arguments)
   local kinds = {}
-  for line, kind in text:gmatch ":(%d+): (%l[%l. -]*): " do kinds[kind .. " " .. line] = true end
+  for at, message in text:gmatch "%.lua:(%d+): ([^\n]*)" do
+    kinds[kind_of(message) .. " " .. at] = true
+  end
   local list = {}
   for kind in pairs(kinds) do list[#list + 1] = kind end
   table.sort(list)
@@ -140,7 +157,7 @@ local function ours_of(path, collective, arguments)
 end
 
 -- The launches of a run, {name, grid, block, bytes}, in the order of `cuttle emit`.
-local function launches_of(path, collective, arguments, numbers)
+local function launches_of(path, collective, arguments, numbers, maps)
   local text, launches = output_of("'%s' '%s' --launches '%s' '%s' %s 2>/dev/null", program, arg[0],
     path, collective, arguments), {}
   for line in text:gmatch "[^\n]+" do
@@ -148,18 +165,34 @@ local function launches_of(path, collective, arguments, numbers)
     for field in line:gmatch "[^\t]+" do f[#f + 1] = field end
     launches[#launches + 1] = { name = f[1], grid = table.concat(f, ",", 2, 4),
                                 block = table.concat(f, ",", 5, 7), bytes = tonumber(f[8]),
-                                numbers = numbers or "" }
+                                numbers = numbers or "", maps = maps or {} }
   end
   return launches
 end
 
 local INPUT <const> = '{"schema":"spverify.kernel-input/v1","arguments":[%s],'
-  .. '"launch":{"grid_dim":[%s],"block_dim":[%s]%s}}'
+  .. '"tma_descriptors":[%s],"launch":{"grid_dim":[%s],"block_dim":[%s]%s}}'
+local MAP <const> = '{"parameter":%d,"object":"map%d","element_type":"bf16","rank":2,'
+  .. '"global_shape":[%d,%d],"global_strides_bytes":[%d],"box_shape":[%d,%d],'
+  .. '"element_strides":[1,1],"swizzle":"128B","interleave":"none","oob_fill":"zero"}'
+
+local function maps_text(maps)
+  local list = {}
+  for i, map in ipairs(maps) do
+    local parameter, whole, box = table.unpack(map)
+    list[i] = MAP:format(parameter, parameter, whole[1], whole[2], 2 * whole[1], box[1], box[2])
+  end
+  return table.concat(list, ",")
+end
+
+-- Codes of results "unsupported" that are findings.
+local told <const> = { tmem_missing_dealloc = true, tmem_use_after_free = true }
 
 local function verify(ptx, launch)
   local bytes = launch.bytes > 48 * 1024
     and (',"dynamic_shared_bytes":%d'):format(launch.bytes) or ""
-  write(folder .. "/input.json", INPUT:format(launch.numbers, launch.grid, launch.block, bytes))
+  write(folder .. "/input.json", INPUT:format(launch.numbers, maps_text(launch.maps), launch.grid,
+    launch.block, bytes))
   local text = output_of("'%s' '%s' --input '%s/input.json' --timeout 200 2>/dev/null", sentryward,
     ptx, folder)
   local result = text:match '\n  "result": "([^"]*)"' or "failed"
@@ -167,8 +200,11 @@ local function verify(ptx, launch)
   for line in text:gmatch '"file": "[^"]*%.lua",%s*"line": (%d+)' do
     if not seen[line] then places[#places + 1], seen[line] = line, true end
   end
-  if result == "potential_race" then result = "race " .. table.concat(places, " and ") end
-  return result, text:match '"code": "([^"]*)"'
+  if result == "potential_race" then result = "race" end
+  local code = text:match '"code": "([^"]*)"'
+  if told[code] then result = code end
+  if #places > 0 then result = result .. " " .. table.concat(places, " and ") end
+  return result, code
 end
 
 -- Of all kernels of a run the first that is not free of races.
@@ -204,13 +240,15 @@ local function compare(name, what, path, collective, arguments, launches)
   io.stdout:flush()
 end
 
-local function compare_example(name, arguments, numbers)
+local function compare_example(example)
+  local name, arguments, numbers = table.unpack(example)
   local text, collective = read(("examples/%s.lua"):format(name)), read(COLLECTIVE)
   local path, own = ("%s/%s.lua"):format(folder, name), folder .. "/collective.lua"
   write(path, text)
   write(own, collective)
-  local launches = launches_of(path, own, arguments, numbers)
+  local launches = launches_of(path, own, arguments, numbers, example.maps)
   compare(name, "as it is", path, own, arguments, launches)
+  if example.whole then return end
   for _, site in ipairs(sites_of(text)) do
     write(path, without(text, site))
     compare(name, ("line %d without %s"):format(site.line, text:sub(site.from, site.to)), path,
@@ -228,6 +266,17 @@ local function compare_example(name, arguments, numbers)
   end
 end
 
+-- The launches of the first program, which is right, are those of the others, which may not end.
+local function compare_faults(set, is_chosen)
+  output_of("'%s' tests/lua/program/check_gallery.lua --write='%s' %s", program, folder, set.path)
+  local launches
+  for name in read(set.path):gmatch "%f[^\n]%-%-%- ([%w_]+)\n" do
+    local path = ("%s/%s.lua"):format(folder, name)
+    launches = launches or launches_of(path, COLLECTIVE, "", nil, set.maps)
+    if is_chosen(name) then compare(name, "", path, COLLECTIVE, "", launches) end
+  end
+end
+
 local function main()
   if not os.execute(("'%s' --help >/dev/null 2>&1"):format(sentryward)) then
     print "1..0 # skip no sentryward on the PATH"
@@ -235,9 +284,11 @@ local function main()
   end
   local chosen = {}
   for i = 2, #arg do chosen[arg[i]] = true end
+  local function is_chosen(name) return #arg < 2 or chosen[name] end
   for _, example in ipairs(examples) do
-    if #arg < 2 or chosen[example[1]] then compare_example(table.unpack(example)) end
+    if is_chosen(example[1]) then compare_example(example) end
   end
+  for _, set in ipairs(faults) do compare_faults(set, is_chosen) end
   os.execute(("rm -r '%s'"):format(folder))
   print(("%d agree, %d differ, %d that SentryWard does not decide"):format(counts.agree,
     counts.differ, counts.unsupported))
