@@ -26,7 +26,7 @@ local function examples_of(course, read)
     if name then
       local text = read("examples/" .. name)
       found[#found + 1] = { name = name, title = title_of(text, name), text = text, level = level,
-                            new = new:gsub("`", "") }
+                            new = new:gsub("%[([^%]]*)%]%b()", "%1"):gsub("`", "") }
     end
   end
   return found

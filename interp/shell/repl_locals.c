@@ -4,7 +4,7 @@
       __keep(function() return x, y end, {z = z}) end
 
    whose upvalue `a` is joined with the variable of the input that declared it. The call at the end, or before the
-   input's own return, hands over the variables that the input declares: x and y by a function that has them as
+   input's own return or last os.exit(), hands over the variables that the input declares: x and y by a function that has them as
    upvalues; a <const>, which may have none, by value. A <close> is closed when its input ends, and not kept.
 
    The session is a table in the registry, of each name a function that has the variable as an upvalue of that name,
@@ -82,6 +82,14 @@ static int collect(lua_State *L) {
   return N_TABLES;
 }
 
+/* Is the statement a return, or a call that begins with os.exit? */
+static bool leaves(const LpChunk *c, const LpStat *s) {
+  const LxToken *t = lp_token(c, s->tok);
+  return s->kind == LP_RETURN ||
+         (s->kind == LP_CALLSTAT && t[0].kind == LX_NAME && strcmp(t[0].sym->s, "os") == 0 &&
+          t[1].kind != LX_EOF && t[2].kind == LX_NAME && strcmp(t[2].sym->s, "exit") == 0);
+}
+
 /* Pushes the three tables, and says where the input's return begins, or its text ends; false: it does not parse, or
    memory ran out, and nothing is pushed. */
 static bool push_tables(lua_State *L, const char *text, size_t len, size_t *end) {
@@ -90,7 +98,7 @@ static bool push_tables(lua_State *L, const char *text, size_t len, size_t *end)
     return false;
   }
   const LpStat *last = chunk.funcs[0].body->last;
-  *end = last != NULL && last->kind == LP_RETURN ? lp_token(&chunk, last->tok)->start : len;
+  *end = last != NULL && leaves(&chunk, last) ? lp_token(&chunk, last->tok)->start : len;
   lua_pushcfunction(L, collect);
   lua_pushlightuserdata(L, &chunk);
   int status = lua_pcall(L, 1, N_TABLES, 0);

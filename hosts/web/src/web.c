@@ -86,12 +86,40 @@ int web_input(int state, const char *text) {
   return protect(&c, run_input);
 }
 
+/* os.exit of a script ends the script, not the engine with the prompt's state. */
+static const char has_exited[] = "cuttle.web.exited";
+
+static int end_script(lua_State *L) {
+  lua_pushboolean(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, has_exited);
+  return luaL_error(L, "os.exit");
+}
+
+/* What a program has: its arguments, of which there are none, and a way to end. */
+static void set_program(lua_State *L) {
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "script");
+  lua_rawseti(L, -2, 0);
+  lua_setglobal(L, "arg");
+  lua_getglobal(L, "os");
+  lua_pushcfunction(L, end_script);
+  lua_setfield(L, -2, "exit");
+  lua_pop(L, 1);
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, has_exited);
+}
+
 static int run_script(lua_State *L) {
   Call *c = lua_touserdata(L, 1);
+  set_program(L);
   int status = locals_load(L, c->text, strlen(c->text), "=script");
   if (status == LUA_OK) {
     status = repl_call(c->s, 0, 0);
   }
+  if (lua_getfield(L, LUA_REGISTRYINDEX, has_exited) == LUA_TBOOLEAN) {
+    status = LUA_OK;
+  }
+  lua_pop(L, 1);
   if (status != LUA_OK) {
     repl_report(L);
   }

@@ -14,7 +14,7 @@ int web_open(int state, int greets);
 /* Runs an input of one or more lines as the prompt does. -1: nothing ran, another line may complete it. */
 int web_input(int state, const char *text);
 
-/* Runs a text as a script whose locals later inputs see. */
+/* Runs a text as a script without arguments, whose locals later inputs see. os.exit ends the script only. */
 int web_script(int state, const char *text);
 
 /* The candidates for the name that ends at the end of the line, sorted, each with a newline. Lives until the

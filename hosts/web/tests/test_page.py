@@ -752,6 +752,52 @@ def check_course(page):
         re.escape(title) + r"\.(\s|$)", re.sub(r"\n-- ?", " ", (ROOT / "examples" / name).read_text()))]
     check("titles end where their sentences do", cut, [])
     check("and begin as they do", titles["saxpy.lua"], "y = a * x + y")
+    shown = page.value("document.querySelector('.programs').textContent")
+    check("nothing of a page's marks is left in them", [mark for mark in ("](", ".md") if mark in shown], [])
+
+
+# Expressions of the script's locals, and of what it has: a text of the value, and one of the picture.
+BLACKWELL = [
+    ("mma", "tiled MMA, 1 thread, tile (128,256,16)", "M=128,K=16"),
+    ("tmem_layout(f32, {bM // 2, 16})", "((16,4),16):((1,32),128)", "1935"),
+    ("tmem_layout(f8ue8m0, {bM, 4})", "((32,4),(4,1)):((4,512),(1,2048))", "1663"),
+]
+
+
+def test_blackwell(page):
+    """The product with tensor memory opens from the menu, runs, is checked, and its layouts are drawn."""
+    to_prompt(page)
+    enter(page, "mine = 6 * 7")
+    press_until(page, "Tab", "examples")
+    page.press("Enter")
+    wait("the dialog", lambda: is_shown(page, ".programs"))
+    page.type("blackwell_gemm.lua")
+    page.press("Tab")
+    page.press("Enter")
+    wait("the example", lambda: text(page, "#script-name") == "blackwell_gemm.lua")
+    page.value(EDITOR + ".setValue(%s.getValue().replace(/or 512\\)/g, 'or 256)')); 0" % EDITOR)
+    script = page.value(EDITOR + ".getValue()")
+    check("it is the example, made smaller", script.count("or 256)"), 3)
+    run(page)
+    check("it runs on the engine of the page", text(page, "#output").split("\n")[0],
+          native(script)[0].split("\n")[0])
+    check("and is right", "correct" in text(page, "#output"), True)
+    open_tab(page, "check")
+    wait("its check", lambda: status(page) == "ready" and "check: " in text(page, "#pane-check .log"))
+    check("check finds nothing", text(page, "#pane-check .log").strip().split("\n")[-1],
+          "check: no finding in 2 launches")
+    open_tab(page, "picture")
+    for expression, value, cell in BLACKWELL:
+        press_until(page, "Tab", "expression")
+        page.press("a", CTRL)
+        page.type(expression)
+        wait("the picture of " + expression, lambda: text(page, "#picture-text") == value)
+        check("it is drawn: " + expression,
+              cell in page.value("document.querySelector('#picture').srcdoc"), True)
+    to_prompt(page)
+    enter(page, "mine")
+    wait("an answer", lambda: "42" in text(page, "#dialogue"))
+    check("a script that ends by os.exit leaves the prompt's variables", "42" in text(page, "#dialogue"), True)
 
 
 def test_theme():
@@ -801,7 +847,7 @@ run_wanted([
     # On one page.
     test_run, test_completion_and_help, test_prompt, test_expressions, test_picture, test_picture_of_prompt,
     test_files, test_divider, test_cuda, test_difference, test_reports, test_findings, test_findings_before_an_error,
-    test_share_of_a_long_script, test_endless_loop,
+    test_share_of_a_long_script, test_blackwell, test_endless_loop,
     # Each on pages of its own.
     test_opening, test_server, test_order_of_keys, test_frames_run_nothing_of_a_script, test_compare,
     test_link_to_finding, test_share, test_link_of_program, test_menus, test_theme, test_lacking,
