@@ -1,11 +1,13 @@
 -- fuzz_selections.lua: random calls of the operators of cuttle.selections on the device in use,
 -- with the same call on the CPU engine beside each: results must have the same bits. On the CPU
 -- engine it only shows that the calls run. Sums of floats are in the fixed order.
---   cuttle scripts/fuzz_selections.lua [calls [seed [largest size]]]
+-- It stops early after so many seconds.
+--   cuttle scripts/fuzz_selections.lua [calls [seed [largest size [seconds]]]]
 local selections = require "cuttle.selections"
 local on_gpu = device().sm ~= nil
 local n_calls = tonumber(arg[1] or (on_gpu and 2000 or 40))
 local seed, largest = tonumber(arg[2] or 1), tonumber(arg[3] or (on_gpu and 3000000 or 20000))
+local ends = os.time() + (tonumber(arg[4]) or math.huge)
 math.randomseed(seed)
 
 local function pick(list) return list[math.random(#list)] end
@@ -120,7 +122,7 @@ local function same(a, b)
   return allclose(a, b, { rtol = 0, atol = 0 })
 end
 
-local names, n_wrong = {}, 0
+local names, n_done, n_wrong = {}, 0, 0
 for name in pairs(calls) do names[#names + 1] = name end
 table.sort(names)
 for i = 1, n_calls do
@@ -133,6 +135,8 @@ for i = 1, n_calls do
         call[2][1].dtype, call[2][1].layout, j))
     end
   end
+  n_done = i
+  if os.time() >= ends then break end
 end
-print(("%d calls, %d differ"):format(n_calls, n_wrong))
+print(("%d calls, %d differ"):format(n_done, n_wrong))
 os.exit(n_wrong == 0, true)

@@ -11,7 +11,6 @@ local M = {}
 local BITS <const>, DIGITS <const> = 8, 256
 local LANES <const>, COUNT_THREADS <const>, COUNT_BLOCKS <const> = 32, 256, 1056
 local OWN <const>, ALL <const> = 1, 2 -- states of a word; 0: nothing yet
-local MOST_THREADS <const> = 1024 -- of a multiprocessor, with the registers that a pass needs
 
 -- {====== Counts ======
 
@@ -46,15 +45,28 @@ end)
 
 -- {====== A pass ======
 
--- The lanes of the warp whose keys have the same digit.
-local function peers_of(digit)
-  local peers = u32(0xffffffff)
-  for b = 0, BITS - 1 do
-    local has = digit >> b & 1 ~= 0
-    local lanes = ballot(has)
-    peers = peers & where(has, lanes, ~lanes)
+-- The PTX of a vote about each bit of $digit; three operations a bit, which the compiler does not
+-- find.
+local function votes()
+  local lines = { ".reg .pred p;", ".reg .b32 bit, a, b;", "mov.b32 $peers, 0xffffffff;" }
+  local function add(line, ...) lines[#lines + 1] = line:format(...) end
+  for at = 0, BITS - 1 do
+    local lanes = at % 2 == 0 and "a" or "b"
+    add("and.b32 bit, $digit, %d;", 1 << at)
+    add("setp.ne.u32 p, bit, 0;")
+    add("vote.sync.ballot.b32 %s, p, 0xffffffff;", lanes)
+    add("@!p not.b32 %s, %s;", lanes, lanes)
+    if lanes == "b" then add("lop3.b32 $peers, $peers, a, b, 0x80;") end
   end
-  return peers
+  return table.concat(lines, "\n")
+end
+
+local vote_source <const> = votes()
+
+-- The lanes of the warp whose keys have the same digit.
+local function peers_of(of_lane)
+  return internal.kernel.ptx(vote_source, { peers = u32 }, { digit = of_lane },
+    function(digit) return match_any(digit) end)
 end
 
 -- f(item, i) of each place i of the tile that the thread loads: a warp has neighbours.
@@ -63,37 +75,50 @@ local function each_loaded(c, f)
   for item = 0, c.items - 1 do f(item, (warp * c.items + item) * LANES + lane) end
 end
 
+-- f(item, i, is_in) of the same places; is_in is nil in a full tile.
+local function each_of_tile(c, n, f)
+  if n == c.threads * c.items then
+    each_loaded(c, f)
+  else
+    each_loaded(c, function(item, i) f(item, i, i < n) end)
+  end
+end
+
 -- The digit of a key that the thread has, the last one for places beyond the end.
 local function digit_in(c, key, is_in, shift)
-  local word, bits = numbers.word(internal.kernel.dtype_of(key))
-  local last = cast(bits == 64 and -1 or (1 << bits) - 1, word)
-  return digit_of(where(is_in, numbers.number(key, c.descending), last), shift)
+  local digit = digit_of(numbers.number(key, c.descending), shift)
+  return is_in == nil and digit or where(is_in, digit, DIGITS - 1)
 end
 
--- The keys that the thread loads, and for each the lanes of the warp whose keys have its digit.
-local function load_keys(c, keys, n, first, shift)
-  local r, peers = fragment(keys.dtype, c.items), fragment(u32, c.items)
-  each_loaded(c, function(item, i) r[item] = keys[first + min(i, n - 1)] end)
-  each_loaded(c, function(item, i) peers[item] = peers_of(digit_in(c, r[item], i < n, shift)) end)
-  return r, peers
-end
-
-local DIGIT_AT <const> = 16 -- a place's digit begins at this bit of it
-
--- Of each key its rank among those of its warp with the same digit, and that digit; in `seen`
--- (digit, warp) how many of them there are.
-local function rank_in_warps(c, r, peers, n, seen, shift)
-  local ranks, warp = fragment(i32, c.items), threadIdx.x // LANES
-  local below = (u32(1) << cast(threadIdx.x % LANES, u32)) - 1
-  each_loaded(c, function(item, i)
-    local digit = digit_in(c, r[item], i < n, shift)
-    local before, earlier = popc(peers[item] & below), seen[{ digit, warp }]
-    sync_warp()
-    if before == 0 then seen[{ digit, warp }] = earlier + popc(peers[item]) end
-    sync_warp()
-    ranks[item] = earlier + before | digit << DIGIT_AT
+-- The keys that the thread loads; beyond the end the last one.
+local function load_keys(c, keys, n, first)
+  local r = fragment(keys.dtype, c.items)
+  each_of_tile(c, n, function(item, i, is_in)
+    r[item] = keys[first + (is_in == nil and i or min(i, n - 1))]
   end)
-  return ranks
+  return r
+end
+
+-- Counts the digits of each warp's keys: seen is (digit, warp).
+local function count_digits(c, r, n, seen, shift)
+  local warp = threadIdx.x // LANES
+  each_of_tile(c, n, function(item, _, is_in)
+    atomic_add(seen, { digit_in(c, r[item], is_in, shift), warp }, 1)
+  end)
+end
+
+-- f(item, place) of each key of the thread: its place in the tile in the order of digits. `seen`
+-- has, for each digit and warp, the place of the warp's first key with that digit.
+local function each_ranked(c, r, n, seen, shift, f)
+  local lane, warp = threadIdx.x % LANES, threadIdx.x // LANES
+  local up_to = u32(0xffffffff) >> cast(LANES - 1 - lane, u32)
+  each_of_tile(c, n, function(item, _, is_in)
+    local digit = digit_in(c, r[item], is_in, shift)
+    local peers = peers_of(digit)
+    local last, n_up_to, place = LANES - 1 - clz(peers), popc(peers & up_to), i32(0)
+    if lane == last then place = atomic_add(seen, { digit, warp }, n_up_to) end
+    f(item, shfl_idx(place, last) + n_up_to - 1)
+  end)
 end
 
 local AT_ONCE <const> = 4 -- words of tiles that a look back loads together
@@ -131,45 +156,45 @@ local function look_back_for(c, words, at, digit, count)
   return before
 end
 
--- Turns the counts of warps into places in the tile, and returns for each digit what is to be added
--- to a place in the tile to get the place among all keys.
-local function place_digits(c, seen, words, starts, at)
-  local t, count = threadIdx.x, i32(0)
-  local offsets = shared(c.place, DIGITS)
+-- Publishes how many keys with each digit the tile has, and turns the counts of warps into places
+-- in the tile. Returns, for the thread's digit, the count and the place of the first one.
+local function place_digits(c, seen, words, at)
+  local t, count, n_warps = threadIdx.x, i32(0), c.threads // LANES
   if t < DIGITS then
-    for w = 0, c.threads // LANES - 1 do
-      local own = seen[{ t, w }]
-      seen[{ t, w }] = count
-      count = count + own
-    end
+    for w = 0, n_warps - 1 do count = count + seen[{ t, w }] end
     if at > 0 then publish(c, words, at, t, OWN, count) end
   end
   local start = block_scan(count, "add", { exclusive = true })
   if t < DIGITS then
-    for w = 0, c.threads // LANES - 1 do seen[{ t, w }] = seen[{ t, w }] + start end
-    local before = look_back_for(c, words, at, t, count)
-    offsets[t] = cast(starts[t] + before, c.place) - start
+    local place = start
+    for w = 0, n_warps - 1 do
+      local own = seen[{ t, w }]
+      seen[{ t, w }] = place
+      place = place + own
+    end
   end
-  sync_threads()
-  return offsets
+  return count, start
 end
 
--- Moves what a thread has, by its rank, through shared memory to the places of its neighbours:
--- f(item, i, v) gets what is at place i of the tile. Bools are bytes on the way.
-local function exchange(c, pool, r, ranks, n, f)
-  local is_bool = r.dtype == bool
-  local s = recast(pool, is_bool and u8 or r.dtype)
-  for item = 0, c.items - 1 do s[ranks[item]] = call.number(r[item], s.dtype) end
-  sync_threads()
-  for item = 0, c.items - 1 do
-    local i = item * c.threads + threadIdx.x
-    if i < n then
-      local v = s[i]
-      if is_bool then v = v ~= 0 end
-      f(item, i, v)
+-- f(item, i, v) of what is at each place i of the tile, in shared memory; neighbouring threads have
+-- neighbours. Bools are bytes there.
+local function each_placed(c, s, n, is_bool, f)
+  local function one(item, i)
+    local v = s[i]
+    if is_bool then v = v ~= 0 end
+    f(item, i, v)
+  end
+  if n == c.threads * c.items then
+    for item = 0, c.items - 1 do one(item, item * c.threads + threadIdx.x) end
+  else
+    for item = 0, c.items - 1 do
+      local i = item * c.threads + threadIdx.x
+      if i < n then one(item, i) end
     end
   end
 end
+
+local function memory_of(pool, dtype) return recast(pool, dtype == bool and u8 or dtype) end
 
 -- The values of the keys, or, if there are none yet, the keys' places.
 local function load_values(c, values, first, n)
@@ -183,37 +208,53 @@ local function load_values(c, values, first, n)
   return r
 end
 
+-- Moves the values of the keys whose places in the tile are `ranks`; to[item] is the place of what
+-- the thread finds in shared memory.
+local function move_values(c, pool, values, new_values, ranks, to, first, n)
+  local r, s = load_values(c, values, first, n), memory_of(pool, c.values)
+  sync_threads()
+  for item = 0, c.items - 1 do s[ranks[item]] = call.number(r[item], s.dtype) end
+  sync_threads()
+  each_placed(c, s, n, c.values == bool, function(item, _, v) new_values[to[item]] = v end)
+end
+
 -- c: descending, values (a type or nil), threads, items, word and place (types of counts).
 local function make_pass(c)
   local n_tile, n_warps = c.threads * c.items, c.threads // LANES
-  local pool_words = max(n_tile * c.bytes // 8, DIGITS * n_warps // 2)
   return kernel("sort_digit", function(keys, values, new_keys, new_values, words, starts, shift)
-    local t, pool = threadIdx.x, shared(u64, pool_words)
-    local seen = view(recast(pool, i32), layout { DIGITS, n_warps })
+    local t, pool = threadIdx.x, shared(u64, cdiv(n_tile * c.bytes, 8))
+    local seen, offsets = shared(i32, { DIGITS, n_warps }), shared(c.place, DIGITS)
+    local _, bits = numbers.word(keys.dtype)
+    shift = shift & (bits > 32 and 63 or 31) -- so the compiler knows it
     for i in range(t, size(seen), c.threads) do seen[i] = 0 end
     local at = look_back.next_tile(words, size(words) - 1)
     local first = cast(at, c.place) * n_tile
     local n = cast(min(size(keys) - first, cast(n_tile, c.place)), i32)
-    local r, peers = load_keys(c, keys, n, first, shift)
-    local ranks = rank_in_warps(c, r, peers, n, seen, shift)
+    local r = load_keys(c, keys, n, first)
+    count_digits(c, r, n, seen, shift)
     sync_threads()
-    local offsets = place_digits(c, seen, words, starts, at)
-    for item = 0, c.items - 1 do
-      local rank, digit = ranks[item] & (1 << DIGIT_AT) - 1, ranks[item] >> DIGIT_AT
-      ranks[item] = rank + seen[{ digit, t // LANES }]
+    local count, start = place_digits(c, seen, words, at)
+    sync_threads()
+    local s, ranks = memory_of(pool, keys.dtype), c.values and fragment(i32, c.items)
+    each_ranked(c, r, n, seen, shift, function(item, place)
+      s[place] = call.number(r[item], s.dtype)
+      if ranks then ranks[item] = place end
+    end)
+    if t < DIGITS then
+      local before = look_back_for(c, words, at, t, count)
+      offsets[t] = cast(starts[t] + before, c.place) - start
     end
     sync_threads()
-    local places = fragment(c.place, c.items)
-    exchange(c, pool, r, ranks, n, function(item, i, key)
-      local to = offsets[digit_of(numbers.number(key, c.descending), shift)] + i
-      new_keys[to], places[item] = key, to
+    local to = c.values and fragment(c.place, c.items)
+    each_placed(c, s, n, keys.dtype == bool, function(item, i, key)
+      local place = offsets[digit_of(numbers.number(key, c.descending), shift)] + i
+      new_keys[place] = key
+      if to then to[item] = place end
     end)
     if c.values then
-      local moved = load_values(c, values, first, n)
-      sync_threads()
-      exchange(c, pool, moved, ranks, n, function(item, _, v) new_values[places[item]] = v end)
+      move_values(c, pool, values, new_values, ranks, to, first, n)
     end
-  end, { min_blocks = max(1, MOST_THREADS // c.threads) })
+  end, { min_blocks = c.blocks })
 end
 
 -- {====== Steps ======
@@ -229,19 +270,23 @@ local made = {}
 
 local function kernels_of(c)
   local key = table.concat({ tostring(c.descending), c.values and c.values.name or "-", c.threads,
-    c.items, c.bytes, c.word.name, c.n_passes }, " ")
+    c.items, c.blocks, c.bytes, c.word.name, c.n_passes }, " ")
   made[key] = made[key] or { count = make_count(c), pass = make_pass(c) }
   return made[key]
 end
 
-local POOL_BYTES <const>, THREADS <const>, MOST_ITEMS <const> = 32768, 512, 16
+local THREADS <const>, POOL_BYTES <const> = 384, 33792 -- 22 keys of 4 bytes for each thread
+local BLOCKS <const>, BLOCKS_WITH_VALUES <const> = 3, 2 -- of a multiprocessor, without spills
 local MOST_WITH_WORDS <const> = 1 << 30 -- keys whose counts leave two bits of a word
 
 local function choices(keys, values_type, o)
   local bytes = max(4, keys.tensor.dtype.bytes, values_type and values_type.bytes or 0)
   local c = { descending = o.descending and true or false, values = values_type, bytes = bytes,
-    threads = THREADS, items = min(MOST_ITEMS, POOL_BYTES // (THREADS * bytes)) }
-  if o.config then c.threads, c.items = o.config.threads, o.config.items end
+    threads = THREADS, items = POOL_BYTES // (THREADS * bytes),
+    blocks = values_type and BLOCKS_WITH_VALUES or BLOCKS }
+  if o.config then
+    c.threads, c.items, c.blocks = o.config.threads, o.config.items, o.config.blocks or 1
+  end
   local is_large = keys.n >= MOST_WITH_WORDS
   c.word, c.place = is_large and u64 or u32, is_large and i64 or i32
   local _, bits = numbers.word(keys.tensor.dtype)

@@ -82,9 +82,9 @@ local function check_config(op, config)
   if config == nil then return end
   local threads, items = config.threads, config.items
   if math.type(threads) ~= "integer" or threads < 256 or threads > 1024 or threads % 32 ~= 0
-    or math.type(items) ~= "integer" or items < 1 or items > 16 then
+    or math.type(items) ~= "integer" or items < 1 or items > 32 then
     call.fail(op, "config has threads = %s and items = %s; expected a multiple of 32 from 256 to "
-      .. "1024, and 1 to 16", tostring(threads), tostring(items))
+      .. "1024, and 1 to 32", tostring(threads), tostring(items))
   end
 end
 

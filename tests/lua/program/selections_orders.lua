@@ -38,7 +38,7 @@ do
   local keys, values = rand(f32, 1300), zeros(u16, 1300)
   local long, config = rand(f32, 1300), {threads = 256, items = 2}
   orders("sort", function() selections.sort(long, {config = config}) end)
-  mutants("sort", 3, function() selections.sort(keys, values, {config = config}) end)
+  mutants("sort", 2, function() selections.sort(keys, values, {config = config}) end)
 end
 
 do

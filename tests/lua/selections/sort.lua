@@ -143,6 +143,6 @@ print(refused(argsort, x, {out = zeros(f32, 8)}))
 print(refused(argsort, ones(f32, row_major{2, 4}), {offsets = zeros(i32, 2)}))
 -- expect: argsort: offsets needs a tensor with one mode, but keys is (2,4): its rows are segments already
 print(refused(sort, x, {config = {threads = 64, items = 1}}))
--- expect: sort: config has threads = 64 and items = 1; expected a multiple of 32 from 256 to 1024, and 1 to 16
+-- expect: sort: config has threads = 64 and items = 1; expected a multiple of 32 from 256 to 1024, and 1 to 32
 print(refused(sort, x, {offsets = ones(f32, 2)}))
 -- expect: sort: offsets is f32; expected one of i32, i64
