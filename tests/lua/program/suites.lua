@@ -35,8 +35,21 @@ local function n_tests(setting) return #lines(setting .. lua .. "list test") end
 tap.ok(n_tests "WHOLE= " < n_tests "WHOLE=1 ", "an empty WHOLE is none")
 local is_sanitized = {}
 for _, name in ipairs(lines(lua .. "list asan")) do is_sanitized[name] = true end
-tap.ok(is_sanitized["tests/lua/kernel/dot.lua"] and not is_sanitized["tests/lua/program/rooms.lua"],
+tap.ok(is_sanitized["tests/c/test_nomem.c"] and not is_sanitized["tests/lua/program/rooms.lua"],
   "the sanitized run leaves out what it says")
+
+-- What others cover: only as long as the test is what it was.
+local n_all, n_with = #lines("COVERED= " .. lua .. "list asan"), #lines(lua .. "list asan")
+local covered <close> = assert(io.open "tests/golden/covered.txt")
+local n_covered, fuzzing = 0, {}
+for line in covered:lines() do
+  local name = line:match "^%d+ %d+ (.*)$"
+  n_covered = n_covered + (name and 1 or 0)
+  if name and name:find "fuzz" then fuzzing[#fuzzing + 1] = name end
+end
+tap.ok(n_all - n_with > 100 and n_all - n_with <= n_covered,
+  "the sanitized run leaves out what others cover", ("%d %d %d"):format(n_all, n_with, n_covered))
+tap.ok(#fuzzing == 0, "but no fuzzing", table.concat(fuzzing, " "))
 for name in pairs(dofile "tests/support/small.lua") do
   tap.ok(is_run[name], "what is shorter in some runs is there: " .. name)
 end
