@@ -1,7 +1,8 @@
 -- blackwell_steps.lua: from one product by a tensor core of Blackwell to a pipelined one by pairs
--- of blocks, and to scales, step by step: C = A * B' in bf16, A and B contiguous along K, sums in
--- f32 in tensor memory. Each step is a kernel of its own and is checked; each changes one thing of
--- the one before. Usage: cuttle blackwell_steps.lua [M N K]
+-- of blocks, to scales, and to blocks that take each other's work, step by step: C = A * B' in
+-- bf16, A and B contiguous along K, sums in f32 in tensor memory. Each step is a kernel of its own
+-- and is checked; each changes one thing of the one before.
+-- Usage: cuttle blackwell_steps.lua [M N K]
 -- needs sm_100a
 -- Nothing here has run on a GPU: docs/blackwell.md says what was checked, and how.
 local M, N, K = tonumber(arg[1] or 512), tonumber(arg[2] or 256), tonumber(arg[3] or 256)
@@ -289,6 +290,73 @@ local scales = kernel("scales", function(A, SFA, B, SFB, C)
   tmem_dealloc(tSFB)
 end)
 
+-- {====== Step 6: the work of other blocks ======
+
+-- As step 3, but the launch has a block for each tile. A block that runs takes the tiles of blocks
+-- that have not begun, until there are none (cluster launch control). So blocks that begin late, or
+-- are slow, get fewer tiles. One thread asks; those of the other roles read the answers.
+local launch_control = kernel("launch_control", function(A, B, C)
+  local sA = shared(bf16, tile_to_shape(k_major, {bM, bK, stages}))
+  local sB = shared(bf16, tile_to_shape(k_major, {bN, bK, stages}))
+  local acc = tmem(f32, {bM, bN, 2})                                     -- (BLK_M,BLK_N,ACC)
+  local full, empty = mbarrier(stages, 1), mbarrier(stages, 1)
+  local done, free = mbarrier(2, 1), mbarrier(2, 128)                    -- of the accumulators
+  local scheduler = clc_scheduler{stages = 2, readers = 128 + 2}         -- 4 warps and 2 threads
+  sync_threads()
+  local gA = tile(tma_tensor(A), {bM, bK}, {_, _})                       -- (BLK_M,BLK_K,m,k)
+  local gB = tile(tma_tensor(B), {bN, bK}, {_, _})                       -- (BLK_N,BLK_K,n,k)
+  local gC = tile(C, {bM, bN}, {_, _})                                   -- (BLK_M,BLK_N,m,n)
+  local k_tiles = size(gA, 3)
+  if threadIdx.x == 192 then
+    scheduler:fetch()
+  elseif threadIdx.x == 128 then
+    local state, work = pipeline_state(stages, {parity = 1}), scheduler:work()
+    while work.is_valid do                              -- work.x is blockIdx.x at first
+      for k in range(k_tiles) do
+        local slot = state.slot
+        empty[slot]:wait(state.parity)
+        full[slot]:arrive_expect_tx(bytes)
+        tma_load(gA(_, _, work.y, k), sA(_, _, slot), full[slot])
+        tma_load(gB(_, _, work.x, k), sB(_, _, slot), full[slot])
+        state:advance()
+      end
+      work:advance()
+    end
+  elseif threadIdx.x == 160 then
+    local thr, state, work = mma:get_slice(0), pipeline_state(stages), scheduler:work()
+    local out = pipeline_state(2, {parity = 1})
+    local tCsA, tCsB, tCtC = thr:partition_A(sA), thr:partition_B(sB), thr:partition_C(acc)
+    while work.is_valid do
+      free[out.slot]:wait(out.parity)
+      tcgen05_after_thread_sync()
+      for k in range(k_tiles) do
+        local slot = state.slot
+        full[slot]:wait(state.parity)
+        gemm(mma, tCsA(_, _, _, slot), tCsB(_, _, _, slot), tCtC(_, _, _, out.slot),
+             {accumulate = k > 0})
+        tcgen05_commit(empty[slot])
+        state:advance()
+      end
+      tcgen05_commit(done[out.slot])
+      out:advance()
+      work:advance()
+    end
+  elseif threadIdx.x < 128 then
+    local out, work = pipeline_state(2), scheduler:work()
+    while work.is_valid do
+      done[out.slot]:wait(out.parity)
+      tcgen05_after_thread_sync()
+      store(acc(_, _, out.slot), gC(_, _, work.y, work.x))
+      tcgen05_before_thread_sync()
+      free[out.slot]:arrive()
+      out:advance()
+      work:advance()
+    end
+  end
+  sync_threads()
+  tmem_dealloc(acc)
+end)
+
 -- {====== Running ======
 
 local A, B = randn(bf16, row_major{M, K}), randn(bf16, row_major{N, K})
@@ -322,6 +390,7 @@ end
 local want_scaled = reference.matmul(in_f32(QA, QSFA), in_f32(QB, QSFB))
 steps[#steps + 1] = {"scales", scales, {grid = {wide, high}, block = 128},
                      {QA, QSFA, QB, QSFB}, want_scaled}
+steps[#steps + 1] = {"work of others", launch_control, {grid = {wide, high}, block = 224}}
 
 for i, step in ipairs(steps) do
   local name, k, launch, operands, right = table.unpack(step)

@@ -130,6 +130,7 @@ static const struct {
     {"block_scan", "cuttle.collective", true},
     {"pipeline", "cuttle.pipeline", true},
     {"raster", "cuttle.raster", true},
+    {"clc_scheduler", "cuttle.clc_scheduler", true},
     {"clamp", "cuttle.clamp", false},
     {"sort_network", "cuttle.sort_network", true},
     {"add_carry", "cuttle.word_ops", true},

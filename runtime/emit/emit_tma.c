@@ -143,6 +143,34 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
   ct_emit_end(e);
 }
 
+/* The answer goes to this block, or to all blocks of the cluster. */
+static const char *make_try_cancel(CtEmit *e, bool is_multicast) {
+  const char *name = is_multicast ? "clc_try_cancel_multicast" : "clc_try_cancel";
+  if (ct_emit_is_new_function(e, name)) {
+    ct_text_printf(
+        &e->functions,
+        "static __device__ __forceinline__ void %s(const void* bar, const void* response) {\n"
+        "  asm volatile(\"clusterlaunchcontrol.try_cancel.async.shared::cta\"\n"
+        "               \".mbarrier::complete_tx::bytes%s.b128 [%%0], [%%1];\"\n"
+        "               :: " ADDRESS("response") ", " ADDRESS("bar") " : \"memory\");\n}\n",
+        name, is_multicast ? ".multicast::cluster::all" : "");
+  }
+  return name;
+}
+
+void ct_emit_try_cancel(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const CtTma *tma = inst->u.tma;
+  const char *name = make_try_cancel(e, tma->mask != 0);
+  const CtInst *at = ct_inst(e->ir, tma->offset);
+  bool is_first = at->op == CT_OP_CONST && at->imm.i == 0;
+  ct_emit_begin(e, inst->loc);
+  ct_emit_put(e, "%s(&%s[%v]", name, e->buf_names[tma->bar], tma->slot);
+  ct_emit_put(e, is_first ? ", %s" : ", %s + %m", e->buf_names[tma->buf], tma->offset);
+  ct_text_puts(&e->body, ");");
+  ct_emit_end(e);
+}
+
 void ct_emit_name_maps(CtEmit *e) {
   e->helps[CT_HELP_TENSOR_MAP] = e->ir->n_maps > 0;
   for (size_t i = 0; i < e->ir->n_maps; i++) {

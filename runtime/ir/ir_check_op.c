@@ -70,6 +70,10 @@ static const OperandRow operand_rows[] = {{CT_OP_SELECT, 0, SET(bool)},
                                           {CT_OP_NAMED_SYNC, 0, SET(i32)},
                                           {CT_OP_NAMED_ARRIVE, 0, SET(i32)},
                                           {CT_OP_SHFL, 0, INT_SET | FLOAT_SET},
+                                          {CT_OP_CLC_IS_CANCELED, 0, SET(u64)},
+                                          {CT_OP_CLC_IS_CANCELED, 1, SET(u64)},
+                                          {CT_OP_CLC_FIRST_CTAID, 0, SET(u64)},
+                                          {CT_OP_CLC_FIRST_CTAID, 1, SET(u64)},
                                           {CT_OP_WRAPS, 0, SET(bool)},
                                           {CT_OP_WRAPS, 1, INDEX_SET},
                                           {CT_OP_WRAPS, 2, INDEX_SET}};
@@ -79,14 +83,21 @@ typedef struct ResultRow {
   uint16_t op;
   unsigned set;
 } ResultRow;
-static const ResultRow result_rows[] = {
-    {CT_OP_POPC, SET(i32)},          {CT_OP_CLZ, SET(i32)},
-    {CT_OP_FFS, SET(i32)},           {CT_OP_TID, SET(i32)},
-    {CT_OP_BID, SET(i32)},           {CT_OP_GDIM, SET(i32)},
-    {CT_OP_BARRIER_COUNT, SET(i32)}, {CT_OP_ACTIVE_MASK, SET(u32)},
-    {CT_OP_CLOCK, SET(i64)},         {CT_OP_VAR, ANY_SET},
-    {CT_OP_CONST, ANY_SET},          {CT_OP_CAST, ANY_SET},
-    {CT_OP_BITCAST, ANY_SET},        {CT_OP_VOTE, SET(bool) | SET(u32)}};
+static const ResultRow result_rows[] = {{CT_OP_POPC, SET(i32)},
+                                        {CT_OP_CLZ, SET(i32)},
+                                        {CT_OP_FFS, SET(i32)},
+                                        {CT_OP_TID, SET(i32)},
+                                        {CT_OP_BID, SET(i32)},
+                                        {CT_OP_GDIM, SET(i32)},
+                                        {CT_OP_BARRIER_COUNT, SET(i32)},
+                                        {CT_OP_ACTIVE_MASK, SET(u32)},
+                                        {CT_OP_CLC_FIRST_CTAID, SET(i32)},
+                                        {CT_OP_CLOCK, SET(i64)},
+                                        {CT_OP_VAR, ANY_SET},
+                                        {CT_OP_CONST, ANY_SET},
+                                        {CT_OP_CAST, ANY_SET},
+                                        {CT_OP_BITCAST, ANY_SET},
+                                        {CT_OP_VOTE, SET(bool) | SET(u32)}};
 
 static bool has_operand_types(const CtIr *ir, CtVal v) {
   const CtInst *inst = ct_inst(ir, v);
@@ -171,7 +182,8 @@ static bool has_number(const CtIr *ir, CtVal v) {
     case CT_DATA_NUMBER:
       return i >= 0 && i < MOST &&
              (ct_inst(ir, v)->op != CT_OP_WRAPS ||
-              (i < CT_OP_COUNT && ct_op_has((CtOp)i, CT_TRAIT_WRAPS)));
+              (i < CT_OP_COUNT && ct_op_has((CtOp)i, CT_TRAIT_WRAPS))) &&
+             (ct_inst(ir, v)->op != CT_OP_CLC_FIRST_CTAID || i < 3);
     case CT_DATA_GROUPS: return i >= 0 && i < MOST;
     case CT_DATA_HINT: return i >= -1 && i < MOST;
     case CT_DATA_TEXT: return has_text_number(ir, inst);
@@ -342,9 +354,29 @@ static bool has_barrier(const CtIr *ir, const CtTma *tma) {
   return tma->bar != 0 && ir->bufs[tma->bar].arrivals > 0 && has_type(ir, tma->slot, SET(i32));
 }
 
+static const char *response_fault(const CtIr *ir, const CtTma *tma) {
+  const CtBuf *b = &ir->bufs[tma->buf];
+  bool is = tma->is_cancel && tma->map == 0 && !tma->is_of_pair && tma->reduce == CT_TMA_NONE;
+  for (int i = 0; i < CT_TMA_DIMS; i++) {
+    is = is && tma->crd[i] == 0;
+  }
+  return !is ? "a request with options of boxes"
+         : tma->buf == 0 || b->space != CT_SHARED || b->dtype != CT_u64 || b->remote != 0 ||
+                 tma->offset == 0 || !has_type(ir, tma->offset, SET(i32)) ||
+                 !has_barrier(ir, tma) || (tma->mask != 0 && !has_type(ir, tma->mask, SET(i32)))
+             ? "a request without a place for its response, or without an mbarrier"
+             : NULL;
+}
+
 static const char *box_fault(const CtIr *ir, const CtInst *inst) {
   const CtTma *tma = inst->u.tma;
   bool is_load = inst->op == CT_OP_TMA_LOAD;
+  if (inst->op == CT_OP_CLC_TRY_CANCEL && tma != NULL) {
+    return response_fault(ir, tma);
+  }
+  if (tma != NULL && tma->is_cancel) {
+    return "a box of a request";
+  }
   if (tma == NULL || tma->map >= ir->n_maps || tma->offset == 0) {
     return "a box without a tensor map";
   }

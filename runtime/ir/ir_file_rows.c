@@ -159,12 +159,12 @@ static const CtField boxes_rows[] = {
     CT_ROW(CtTmaBoxes, n_dims, UINT, DIMS), CT_EACH(CtTmaBoxes, box, UINT, NONE)};
 static const CtShape shape_boxes = CT_SHAPE(CtTmaBoxes, CtTmaBoxes, boxes_rows);
 static const CtField tma_rows[] = {
-    CT_ROW(CtTma, map, UINT, MAPS),          CT_ROW(CtTma, buf, UINT, BUFS),
-    CT_ROW(CtTma, offset, UINT, VALUES),     CT_EACH(CtTma, crd, UINT, VALUES),
-    CT_ROW(CtTma, bar, UINT, BUFS),          CT_ROW(CtTma, slot, UINT, VALUES),
-    CT_ROW(CtTma, mask, UINT, VALUES),       CT_ROW(CtTma, is_of_pair, BOOL, NONE),
-    CT_ROW(CtTma, reduce, UINT, REDUCTIONS), CT_ROW(CtTma, cache, UINT, CACHES),
-    CT_PART(CtTma, boxes, shape_boxes)};
+    CT_ROW(CtTma, is_cancel, BOOL, NONE),  CT_ROW(CtTma, map, UINT, MAPS),
+    CT_ROW(CtTma, buf, UINT, BUFS),        CT_ROW(CtTma, offset, UINT, VALUES),
+    CT_EACH(CtTma, crd, UINT, VALUES),     CT_ROW(CtTma, bar, UINT, BUFS),
+    CT_ROW(CtTma, slot, UINT, VALUES),     CT_ROW(CtTma, mask, UINT, VALUES),
+    CT_ROW(CtTma, is_of_pair, BOOL, NONE), CT_ROW(CtTma, reduce, UINT, REDUCTIONS),
+    CT_ROW(CtTma, cache, UINT, CACHES),    CT_PART(CtTma, boxes, shape_boxes)};
 const CtShape ct_shape_tma = CT_SHAPE(CtTma, CtTma, tma_rows);
 
 /* Left out: n_args is of ops.def, and `args` holds it; region, prev and next are of the regions. */
@@ -343,7 +343,7 @@ void ct_ir_file_limits(const CtIr *ir, uint64_t out[CT_LIMIT_COUNT]) {
   out[CT_LIMIT_PARAMS] = ir->n_params + 1;
   out[CT_LIMIT_SLOTS] = ir->n_slots + 1;
   out[CT_LIMIT_CHUNKS] = ir->n_chunks;
-  out[CT_LIMIT_MAPS] = ir->n_maps;
+  out[CT_LIMIT_MAPS] = ir->n_maps + 1; /* box_fault looks whether it has one */
 }
 
 /* --- the fingerprint ---------------------------------------------------------------------------- */

@@ -156,13 +156,16 @@ static void print_masked(Printer *p, int64_t imm) {
 
 /* "A_map (%12, 0) sA + %13 full[%14]" */
 static void print_tma(Printer *p, const CtTma *tma) {
-  const CtTmaMap *map = &p->ir->maps[tma->map];
-  ct_text_printf(p->out, " %s map %u (", map->name, tma->map);
-  for (int i = 0; i < map->n; i++) {
-    ct_text_puts(p->out, i > 0 ? ", " : "");
-    print_value(p, tma->crd[i]);
+  const CtTmaMap *map = tma->is_cancel ? NULL : &p->ir->maps[tma->map];
+  if (map != NULL) {
+    ct_text_printf(p->out, " %s map %u (", map->name, tma->map);
+    for (int i = 0; i < map->n; i++) {
+      ct_text_puts(p->out, i > 0 ? ", " : "");
+      print_value(p, tma->crd[i]);
+    }
+    ct_text_putc(p->out, ')');
   }
-  ct_text_printf(p->out, ") %s + ", p->ir->bufs[tma->buf].name);
+  ct_text_printf(p->out, " %s + ", p->ir->bufs[tma->buf].name);
   print_value(p, tma->offset);
   if (tma->bar != 0) {
     ct_text_printf(p->out, " %s[", p->ir->bufs[tma->bar].name);

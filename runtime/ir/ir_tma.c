@@ -294,6 +294,62 @@ CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {
   return add_call(ir, &store, CT_OP_TMA_STORE, err);
 }
 
+/* --- work of clusters that have not begun --------------------------------------------------------------- */
+
+enum { RESPONSE_WORDS = 2, RESPONSE_BYTES = 16 };
+
+static bool is_response(CtIr *ir, const CtView *v, CtErr *err) {
+  CtAlg g = ct_ir_alg(ir, err);
+  CtLayout flat = al_coalesce(&g, v->layout, NULL);
+  return al_ok(&g) && ct_layout_is_static(flat) && ct_guard_n(v) == 0 &&
+         ir->bufs[v->buf].space == CT_SHARED && ir->bufs[v->buf].dtype == CT_u64 &&
+         ct_is_const(al_size(&g, flat), RESPONSE_WORDS) && ct_layout_at(flat, 1) == 1 &&
+         ct_ir_facts(ir, v->offset).div % RESPONSE_WORDS == 0;
+}
+
+CtStatus ct_ir_try_cancel(CtIr *ir, const CtView *response, uint32_t bar, CtVal slot, CtVal mask,
+                          CtErr *err) {
+  if (!is_response(ir, response, err)) {
+    return ct_fail(err, CT_EINVAL,
+                   "clc_try_cancel: %s cannot take a response; it has 16 bytes of shared memory at "
+                   "a multiple of 16: declare shared(u64, 2), or shared(u64, {2, n}) for n of them "
+                   "and pass one as response(_, i)",
+                   ct_ir_view_name(ir, response));
+  }
+  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
+  CtVal offset = ct_ir_val(ir, response->offset, CT_i32);
+  CtVal v = ct_ir_append(ir, CT_OP_CLC_TRY_CANCEL, CT_VOID);
+  if (own == NULL || v == 0) {
+    ir->failed = true;
+    return CT_OK;
+  }
+  *own = (CtTma){.is_cancel = true,
+                 .buf = response->buf,
+                 .offset = offset,
+                 .bar = bar,
+                 .slot = slot,
+                 .mask = mask};
+  ir->insts[v].u.tma = own;
+  ct_ir_align_shared(ir, response->buf, RESPONSE_BYTES);
+  ct_ir_written(ir, response->buf);
+  return CT_OK;
+}
+
+void ct_ir_load_response(CtIr *ir, const CtView *response, CtVal words[2]) {
+  for (int i = 0; i < RESPONSE_WORDS; i++) {
+    CtInt at = ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_ADD, response->offset, ct_int(i)));
+    words[i] = ct_ir_load(ir, response->buf, ct_ir_val(ir, at, CT_i32));
+  }
+}
+
+CtVal ct_ir_query_cancel(CtIr *ir, CtOp op, const CtVal words[2], int axis) {
+  CtVal v = ct_ir_append(ir, op, op == CT_OP_CLC_IS_CANCELED ? CT_bool : CT_i32);
+  ir->insts[v].imm.i = axis;
+  ir->insts[v].args[0] = words[0];
+  ir->insts[v].args[1] = words[1];
+  return v;
+}
+
 uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {
   CtErr err;
   size_t need = ir->n_tma_sources == 0 ? 2 : ir->n_tma_sources + 1; /* entry 0 is unused */
@@ -317,9 +373,9 @@ uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {
 
 void ct_tma_each_operand(const CtIr *ir, const CtTma *tma, void (*fn)(void *ud, CtVal operand),
                          void *ud) {
-  const CtTmaMap *map = &ir->maps[tma->map];
+  const CtTmaMap *map = tma->is_cancel ? NULL : &ir->maps[tma->map];
   fn(ud, tma->offset);
-  for (int i = 0; i < map->n; i++) {
+  for (int i = 0; map != NULL && i < map->n; i++) {
     fn(ud, tma->crd[i]);
   }
   if (tma->slot != 0) {
@@ -328,7 +384,7 @@ void ct_tma_each_operand(const CtIr *ir, const CtTma *tma, void (*fn)(void *ud, 
   if (tma->mask != 0) {
     fn(ud, tma->mask);
   }
-  if (!ir->target.is_cuda) {
+  if (!ir->target.is_cuda && map != NULL) {
     fn(ud, map->offset);
     for (int i = 0; i < map->n; i++) {
       fn(ud, map->dim[i].extent);

@@ -73,6 +73,8 @@ typedef struct CtTma {
   CtVal slot;
   CtVal mask;      /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
   bool is_of_pair; /* TMA_LOAD: its bytes complete on the barrier of the pair's even block */
+  bool
+      is_cancel; /* CLC_TRY_CANCEL: 16 bytes at `offset` of `buf` are the answer; it has no map and no coordinates */
   CtTmaReduce reduce;
   CtCacheHint cache; /* of the tensor */
   CtTmaBoxes boxes;  /* of its call */
@@ -105,6 +107,13 @@ typedef struct CtTmaCall {
 CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
 /* Nobody waits for a store: bar, slot and mask are not read. */
 CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
+/* Asks for a cluster's work (PTX ISA, clusterlaunchcontrol.try_cancel). The answer goes to `response`, two u64 side by
+   side in shared memory; mask: 0, or all blocks of the cluster get it, each at its own barrier. */
+CtStatus ct_ir_try_cancel(CtIr *ir, const CtView *response, uint32_t bar, CtVal slot, CtVal mask,
+                          CtErr *err) CT_NODISCARD;
+void ct_ir_load_response(CtIr *ir, const CtView *response, CtVal words[2]);
+/* The answer: CT_OP_CLC_IS_CANCELED, or CT_OP_CLC_FIRST_CTAID along an axis. */
+CtVal ct_ir_query_cancel(CtIr *ir, CtOp op, const CtVal words[2], int axis);
 /* Has the device a reduction of this type? */
 bool ct_tma_can_reduce(CtTmaReduce reduce, CtDtype type);
 /* Has the target what `op` needs? */

@@ -162,8 +162,11 @@ static bool tile_meets(const Order *o, Flow f, const CtInst *inst) {
 }
 
 static bool tma_meets(const Order *o, Flow f, const CtInst *inst) {
-  bool loads = inst->op == CT_OP_TMA_LOAD;
+  bool loads = inst->op != CT_OP_TMA_STORE;
   const CtTma *t = inst->u.tma;
+  if (t->is_cancel) {
+    return meets(o, f, (Access){.buf = t->buf, .writes = true});
+  }
   return meets(o, f, (Access){.buf = t->buf, .writes = loads}) ||
          meets(o, f, (Access){.buf = o->ir->maps[t->map].buf, .writes = !loads});
 }

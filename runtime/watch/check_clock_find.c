@@ -138,6 +138,7 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
    before it has come. */
 static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
   const CtClocks *c = k->clocks;
+  const CtSimtProgram *p = k->k->job->program;
   size_t at = ct_clock_slot_index(c, k->k->rank, buf, slot);
   bool is_seen = c->copies[at] == 0 || k->n_races > 0; /* a race has told it already */
   char text[300];
@@ -150,9 +151,10 @@ static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
     return;
   }
   snprintf(text, sizeof text,
-           "tma_load: the block may end before this has arrived: nobody waits for its phase of "
+           "%s: the block may end before this has arrived: nobody waits for its phase of "
            "%.80s[%lld]; wait for it, or leave the copy out",
-           k->k->job->program->bufs[buf].name, (long long)slot);
+           p->tmas[p->code[c->copied_in[at]].imm].is_cancel ? "clc_try_cancel" : "tma_load",
+           p->bufs[buf].name, (long long)slot);
   ct_finding_note_text(
       k, (CtFound){.kind = CT_CHECK_TMA, .in = c->copied_in[at], .buf = buf, .block = k->k->block},
       text);

@@ -23,6 +23,8 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_MBAR_BYTES:
     case CT_FAIL_MBAR_PARITY:
     case CT_FAIL_MBAR_RANK: return CT_CHECK_MBARRIER;
+    case CT_FAIL_CANCEL_AGAIN:
+    case CT_FAIL_CANCEL_PLACE: return CT_CHECK_CANCEL;
     case CT_FAIL_ISSUE:
     case CT_FAIL_TMEM_LANES: return CT_CHECK_TENSOR;
     case CT_FAIL_REMOTE_ENDED: return CT_CHECK_CLUSTER;

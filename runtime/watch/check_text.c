@@ -12,6 +12,7 @@ typedef struct Words {
   char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
   char line[160], other_line[160];
   bool writes, other_writes, is_cooperative, has_flags;
+  bool is_response;  /* the later access is that of clc_try_cancel */
   bool is_of_halves; /* one line stores to elements that share a byte */
 } Words;
 
@@ -94,6 +95,11 @@ static bool is_of_halves(const CtSimtProgram *p, const CtFound *f) {
          is_same_script_line(p, f);
 }
 
+/* Is it the write of an answer of cluster launch control? */
+static bool is_response(const CtSimtProgram *p, uint32_t in) {
+  return in < p->n_code && p->code[in].u.op == CT_SIMT_TMA && p->tmas[p->code[in].imm].is_cancel;
+}
+
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
   const CtSimtJob *other = other_job(job, f);
@@ -114,6 +120,7 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   }
   find_writers(f, &w);
   w.is_of_halves = is_of_halves(p, f);
+  w.is_response = is_response(p, f->in);
   return w;
 }
 
@@ -127,7 +134,8 @@ static const char *agent_name(const CtSimtProgram *p, uint32_t in, CtAgent agent
                                                     [CT_AGENT_TMEM] =
                                                         " by a copy of tensor memory"};
   bool is_cp = agent == CT_AGENT_UMMA && in < p->n_code && p->code[in].u.op == CT_SIMT_TCGEN05_CP;
-  return is_cp ? " by tcgen05.cp" : names[agent];
+  bool is_answer = agent == CT_AGENT_BAR && is_response(p, in);
+  return is_cp ? " by tcgen05.cp" : is_answer ? " by clc_try_cancel" : names[agent];
 }
 
 /* Says what would order the two accesses: something between them, or, in a loop, after the one
@@ -259,7 +267,7 @@ static const char *clock_order(const CtFound *f, const Words *w) {
     case CT_AGENT_NONE:
     case CT_AGENT_COUNT: break;
   }
-  return f->agent != CT_AGENT_NONE && w->other_writes
+  return f->agent != CT_AGENT_NONE && (w->other_writes || w->is_response)
              ? "; put fence_proxy_async() after %m, then arrive or a barrier, then a wait before %l"
              : "; arrive at a barrier after %m, and wait for it before %l";
 }

@@ -122,10 +122,17 @@ void ct_touch_forget(CtCheckWorker *k) { each_column(k, clear_column); }
 
 /* --- what comes before ------------------------------------------------------------------------------------ */
 
-/* An agent that reads what a thread wrote by an ordinary instruction needs a proxy fence in between. */
+static bool is_response(const Touch *t) {
+  const CtSimtProgram *p = t->a->w->worker->job->program;
+  const CtIn *code = &p->code[t->event.in];
+  return t->event.agent == CT_AGENT_BAR && p->tmas[code->imm].is_cancel;
+}
+
+/* An agent that reads what a thread wrote by an ordinary instruction needs a proxy fence in between. So does a response
+   that is written where a thread read one (PTX ISA, clusterlaunchcontrol.try_cancel). */
 static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes) {
-  return old_writes && old->agent == CT_AGENT_NONE && t->event.agent != CT_AGENT_NONE &&
-         t->a->reads;
+  bool by_thread = old->agent == CT_AGENT_NONE && t->event.agent != CT_AGENT_NONE;
+  return by_thread && (old_writes ? t->a->reads : is_response(t));
 }
 
 /* Is the older access over before this one, or do the two never race? */

@@ -451,6 +451,7 @@ void ct_orders_begin(CtOrders *o, const uint16_t *forced, size_t n, CtOrderPolic
                      uint64_t seed) {
   o->group = NULL;
   o->plan.copies.n_begun = 0;
+  o->plan.cancel_seed = policy == CT_ORDER_STAY ? 0 : seed | 1;
   o->n_threads = o->n_events = o->n_choices = o->n_copies = o->n_marks = 0;
   o->forced = forced;
   o->n_forced = n;

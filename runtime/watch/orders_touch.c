@@ -296,6 +296,12 @@ void ct_order_touch_atomic(CtOrders *o, CtWarp *w) {
   o->is_open = true;
   switch (in->u.op) {
     case CT_SIMT_ATOMIC: touch_words(o, w, in, imm); break;
+    case CT_SIMT_TMA:
+      if (job->program->tmas[in->imm].is_cancel) {
+        o->events[o->n_events - 1].may_change = true;
+        touch_as(o, w, (uint64_t)5 << 60 | (uint64_t)job->number, CT_TOUCH_CHANGE);
+      }
+      break;
     case CT_SIMT_EACH:
     case CT_SIMT_EACH_AT:
     case CT_SIMT_ONLY:

@@ -63,6 +63,8 @@ static void limit_clusters(const CtProfile *p, CtSimtJob *job) {
 static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
   CtProfile *p = (CtProfile *)(void *)watch;
   p->job.has_bits = job->launch->is_cooperative;
+  job->gives_none =
+      true; /* so each block that is counted has its own work, also if only a few run */
   CtStatus status = find_program(whole(p), job->program, p->tag, &p->now, err);
   status = status == CT_OK ? ct_profile_prepare(p, job, err) : status;
   if (status != CT_OK) {

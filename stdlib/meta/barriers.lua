@@ -155,3 +155,36 @@ function setmaxnreg(n) end
 --- CuTe: cute::elect_one_sync. PTX: elect.sync. MoYe: none.
 ---@return boolean
 function elect_one() end
+
+--- Makes a scheduler, by which blocks take each other's work.
+--- It is for kernels whose warps have roles, and has a ring of responses for clc_try_cancel.
+--- Declare it at the top level of the kernel, and put a barrier after it (in a cluster,
+--- sync_cluster, and another one at the end). One thread of each block calls `fetch()`, which
+--- asks until there is no work. Each reader makes its own `work()`, and goes on as long as
+--- `is_valid` is true: `x`, `y` and `z` are the block's place in the grid, at first that of
+--- blockIdx. `advance()` takes the next one. `readers` is the number of threads of a block
+--- that call it, without the one that fetches. `stages` is how far readers may be apart, by
+--- default 1. It needs sm_100.
+---
+---     > spread = kernel("spread", function(x)
+---     >>   local scheduler = clc_scheduler{readers = 64}
+---     >>   sync_threads()
+---     >>   if threadIdx.x == 64 then
+---     >>     scheduler:fetch()
+---     >>   elseif threadIdx.x < 64 then
+---     >>     local work = scheduler:work()
+---     >>     while work.is_valid do
+---     >>       x[{threadIdx.x, work.x}] = x[{threadIdx.x, work.x}] + 1
+---     >>       work:advance()
+---     >>     end
+---     >>   end
+---     >> end)
+---     > x = zeros(i32, {64, 6})
+---     > spread{grid = 6, block = 96}(x)
+---     > allclose(x, ones(i32, {64, 6}))
+---     true
+--- CuTe: PersistentTileSchedulerSm100, PipelineCLCFetchAsync. MoYe: none.
+--- See: clc_try_cancel, raster.
+---@param p {readers: integer, stages?: integer}
+---@return any
+function clc_scheduler(p) end

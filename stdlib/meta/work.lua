@@ -486,3 +486,57 @@ function pipeline(n, parts) end
 ---@param p table
 ---@return any
 function raster(p) end
+
+--- Asks for the work of a cluster that has not begun (cluster launch control).
+--- The launch has a block for each tile. A cluster that runs takes the tiles of others, which then
+--- never begin. One thread of a block asks. The answer has 16 bytes and comes to `response` in
+--- shared memory; `bar` counts these bytes, so first call `arrive_expect_tx(16)`. With
+--- `multicast`, the first block asks for its cluster, and each block gets the answer at its own
+--- barrier. Ask no more after clc_is_canceled was false. Threads that have read a response call
+--- fence_proxy_async before they let the next one be written there. It needs sm_100.
+---
+---     > spread = kernel("spread", function(x)
+---     >>   local response, answered = shared(u64, 2), mbarrier(1, 1)
+---     >>   sync_threads()
+---     >>   local i, parity, more = i32(blockIdx.x), i32(0), blockIdx.x < gridDim.x
+---     >>   while more do
+---     >>     if threadIdx.x == 0 then
+---     >>       answered:arrive_expect_tx(16)
+---     >>       clc_try_cancel(response, answered)
+---     >>     end
+---     >>     x[{threadIdx.x, i}] = x[{threadIdx.x, i}] + 1
+---     >>     answered:wait(parity)
+---     >>     parity = parity ~ 1
+---     >>     more = clc_is_canceled(response)
+---     >>     if more then i = clc_get_first_ctaid(response) end
+---     >>     fence_proxy_async()
+---     >>     sync_threads()
+---     >>   end
+---     >> end)
+---     > x = zeros(i32, {32, 6})
+---     > spread{grid = 6, block = 32}(x)
+---     > allclose(x, ones(i32, {32, 6}))
+---     true
+--- CuTe: issue_clc_query. PTX: clusterlaunchcontrol.try_cancel. MoYe: none.
+--- See: clc_is_canceled, clc_get_first_ctaid, clc_scheduler.
+---@param response Tensor two u64 side by side in shared memory, as of shared(u64, 2)
+---@param bar MbarrierElement
+---@param options? {multicast: boolean}
+function clc_try_cancel(response, bar, options) end
+
+--- Tells whether a cluster has given its work.
+--- First wait for the response's barrier first.
+--- CuTe: clc_response. PTX: clusterlaunchcontrol.query_cancel.is_canceled. MoYe: none.
+--- See: clc_try_cancel.
+---@param response Tensor
+---@return boolean
+function clc_is_canceled(response) end
+
+--- Gives the place in the grid, x, y and z, that a response names.
+--- It is that of the first block of the cluster that gave its work. Read it only if clc_is_canceled
+--- is true.
+--- CuTe: clc_response. PTX: clusterlaunchcontrol.query_cancel.get_first_ctaid. MoYe: none.
+--- See: clc_try_cancel.
+---@param response Tensor
+---@return integer x, integer y, integer z
+function clc_get_first_ctaid(response) end

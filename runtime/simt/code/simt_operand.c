@@ -29,7 +29,7 @@ static int of_dot(const CtIn *code, CtOperand *out) {
 static int of_tma(const CtSimtTma *t, CtOperand *out) {
   const CtAccessRole tensor = t->is_store ? CT_ACCESS_DST : CT_ACCESS_A;
   const CtAccessRole box = t->is_store ? CT_ACCESS_A : CT_ACCESS_DST;
-  bool reads_tensor = !t->is_store || t->reduce != CT_TMA_NONE;
+  bool reads_tensor = !t->is_cancel && (!t->is_store || t->reduce != CT_TMA_NONE);
   out[0] =
       (CtOperand){.buf = t->global, .role = tensor, .reads = reads_tensor, .writes = t->is_store};
   out[1] = (CtOperand){.buf = t->shared, .role = box, .reads = t->is_store, .writes = !t->is_store};

@@ -144,6 +144,8 @@ enum { CT_TMA_AT = 0, CT_TMA_EXTENT = 1, CT_TMA_STRIDE = 6, CT_TMA_NUMBERS = 11 
 enum { CT_TMA_BOX_AT = 0, CT_TMA_BAR = 1, CT_TMA_MASK = 2, CT_TMA_CRD = 3, CT_TMA_OPERANDS = 8 };
 typedef struct CtSimtTma {
   bool is_store, has_mask, is_of_pair;
+  bool
+      is_cancel; /* two u64 of the response, dense; `global` is `shared`, of which it reads nothing */
   uint8_t reduce; /* CtTmaReduce */
   uint8_t swizzle;
   CtDtype dtype;

@@ -25,9 +25,54 @@ static bool is_whole(const CtLow *l, const CtTmaMap *map) {
   return is;
 }
 
+static void add_tma(CtLow *l, const CtTma *tma, const CtSimtTma *t) {
+  lanes(l, tma->offset, CT_TMA_BOX_AT);
+  if (tma->slot != 0) {
+    lanes(l, tma->slot, CT_TMA_BAR);
+  }
+  if (tma->mask != 0) {
+    lanes(l, tma->mask, CT_TMA_MASK);
+  }
+  if (CT_LOW_GROW(l, tmas, n_tmas, cap_tmas)) {
+    l->tmas[l->n_tmas] = *t;
+    CT_EMIT(l, CT_SIMT_TMA, .imm = (int64_t)l->n_tmas++);
+  }
+}
+
+static void add_request(CtLow *l, const CtTma *tma) {
+  enum { WORDS = 2 };
+  const CtSimtTma t = {.is_cancel = true,
+                       .has_mask = tma->mask != 0,
+                       .dtype = CT_u64,
+                       .global = tma->buf,
+                       .shared = tma->buf,
+                       .bar = tma->bar,
+                       .n = 1,
+                       .div = {1},
+                       .mul = {1},
+                       .box = {WORDS},
+                       .boxes = {.n = 1, .fewest = 1, .n_dims = 1, .box = {WORDS}}};
+  add_tma(l, tma, &t);
+}
+
+void ct_low_query_cancel(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  uint32_t a = ct_low_lanes(l, inst->args[0]), b = ct_low_lanes(l, inst->args[1]);
+  uint32_t d = ct_low_result(l, v, false);
+  if (inst->op == CT_OP_CLC_IS_CANCELED) {
+    CT_EMIT(l, CT_SIMT_CLC_IS_CANCELED, .d = d, .a = a, .b = b);
+  } else {
+    CT_EMIT(l, CT_SIMT_CLC_FIRST_CTAID, .d = d, .a = a, .b = b, .imm = inst->imm.i);
+  }
+}
+
 void ct_low_tma(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTma *tma = inst->u.tma;
+  if (tma->is_cancel) {
+    add_request(l, tma);
+    return;
+  }
   const CtTmaMap *map = &l->ir->maps[tma->map];
   if (!is_whole(l, map)) {
     l->status = ct_fail(l->err, CT_EUNSUPPORTED,
@@ -57,17 +102,7 @@ void ct_low_tma(CtLow *l, CtVal v) {
     number(l, map->dim[i].stride, CT_TMA_STRIDE + i);
     lanes(l, tma->crd[i], CT_TMA_CRD + i);
   }
-  lanes(l, tma->offset, CT_TMA_BOX_AT);
-  if (tma->slot != 0) {
-    lanes(l, tma->slot, CT_TMA_BAR);
-  }
-  if (tma->mask != 0) {
-    lanes(l, tma->mask, CT_TMA_MASK);
-  }
-  if (CT_LOW_GROW(l, tmas, n_tmas, cap_tmas)) {
-    l->tmas[l->n_tmas] = t;
-    CT_EMIT(l, CT_SIMT_TMA, .imm = (int64_t)l->n_tmas++);
-  }
+  add_tma(l, tma, &t);
 }
 
 void ct_low_tcgen05(CtLow *l, CtVal v) {

@@ -1,6 +1,6 @@
 /* simt_meets.c: lowering to the CPU engine: may blocks of a launch meet, that is, may what a block does
    depend on what another block has done so far? They meet by atomic operations on memory that they share,
-   by loops that wait, and at the grid's barrier. */
+   by loops that wait, at the grid's barrier, and when one takes the work of another. */
 #include "runtime/simt/code/simt_operand.h"
 #include "simt_lower.h"
 
@@ -20,7 +20,7 @@ static bool is_meeting(const CtSimtProgram *p, const CtIn *in) {
   switch (in->u.op) {
     case CT_SIMT_GRID_BARRIER: return true;
     case CT_SIMT_AGAIN: return in->imm != CT_SPIN_NOT && reads_global(p, in);
-    case CT_SIMT_TMA: return p->tmas[in->imm].reduce != 0;
+    case CT_SIMT_TMA: return p->tmas[in->imm].reduce != 0 || p->tmas[in->imm].is_cancel;
     default: break;
   }
   const CtAtomicImm imm = {.imm = in->imm};

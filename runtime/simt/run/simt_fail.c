@@ -449,6 +449,18 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
           warp_op_name(code_of(worker->job, f->in)),
           ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s);
     case CT_FAIL_ISSUE: return report_issue(worker, err);
+    case CT_FAIL_CANCEL_AGAIN:
+      return ct_fail(
+          err, CT_EINVAL,
+          "clc_try_cancel: this block has seen an answer without work, and asks again, %s; "
+          "then PTX does not define what happens, so leave the loop",
+          who);
+    case CT_FAIL_CANCEL_PLACE:
+      return ct_fail(
+          err, CT_EINVAL,
+          "clc_get_first_ctaid: no cluster gave its work, so the answer has no place, %s; "
+          "read it only if clc_is_canceled is true",
+          who);
     case CT_FAIL_TMEM_LANES: return report_tmem_lanes(worker, err);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);

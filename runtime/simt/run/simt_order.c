@@ -9,7 +9,7 @@
    tensors. If a loop reads global memory, we assume that the kernel reads places more than once.
    The engine also keeps the order of the numbers if a user could see the difference: with atomic
    operations, with loops that may wait, and under a watcher that asks for that order. */
-#include "simt_watch.h"
+#include "simt_plan.h"
 
 /* MAX_BLOCKS: in a band. After a block fails, the work on later blocks of its band is wasted. */
 enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
@@ -53,11 +53,46 @@ static int64_t first_block(const CtSimtJob *job, int64_t position) {
 
 bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed) {
   const int64_t *grid = job->clusters;
-  if (position >= job->n_clusters) {
+  if (position >= job->n_clusters - job->n_from_end) {
     return true;
   }
   position = place_of(job, position);
   int64_t row = position / grid[0] % grid[1]; /* bands begin at the beginning of a row */
   int64_t first = row % job->band * grid[0] + position % grid[0];
   return first_block(job, job->band == 1 ? position : position - first) >= failed;
+}
+
+/* --- work that another cluster takes ------------------------------------------------------------------------ */
+
+enum {
+  REFUSE,
+  LAST,
+  N_ANSWERS = 4
+}; /* one request in four is refused, and one gets the last cluster */
+
+static unsigned answer_of(CtSimtPlan *plan) {
+  uint64_t h = plan->cancel_seed;
+  h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9u;
+  h = (h ^ h >> 27) * 0x94D049BB133111EBu;
+  plan->cancel_seed = (plan->cancel_seed + 0x9E3779B97F4A7C15u) | 1;
+  return (unsigned)(h >> 32) % N_ANSWERS;
+}
+
+bool ct_simt_take_pending(CtSimtJob *job, int64_t bid[3]) {
+  CtSimtPlan *plan = job->group->plan;
+  unsigned answer = plan != NULL && plan->cancel_seed != 0 ? answer_of(plan) : N_ANSWERS;
+  int64_t position = atomic_load(&job->next), failed = atomic_load(&job->fail_block);
+  if (answer == REFUSE || job->gives_none || ct_simt_is_over(job, position, failed)) {
+    return false;
+  }
+  if (answer == LAST) {
+    position = job->n_clusters - ++job->n_from_end;
+  } else {
+    position = atomic_fetch_add(&job->next, 1);
+  }
+  if (ct_simt_is_over(job, position, failed) && answer != LAST) {
+    return false;
+  }
+  ct_simt_block_at(job, position, bid);
+  return true;
 }

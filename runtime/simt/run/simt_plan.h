@@ -21,6 +21,9 @@ typedef struct CtSimtPlan CtSimtPlan;
 struct CtSimtPlan {
   int n_resident; /* clusters of a launch that run at the same time, unless it is cooperative */
   CtSimtCopies copies; /* under way; a plan begins without */
+  /* 0: requests for the work of other clusters get the next one, as long as there is one. Else some get the last one,
+     and some get none: a GPU may refuse, and says nothing of the order. */
+  uint64_t cancel_seed;
   /* One of n > 0 turns. A warp that can go on stands before an operation (CtWarp.at), or in a loop that waits and
      works (at is NULL). NULL: the launch ends here. */
   const CtSimtTurn *(*choose)(CtSimtPlan *plan, const CtSimtTurn *ready, int n);

@@ -43,13 +43,15 @@ typedef enum CtFailKind {
   CT_FAIL_TMA_START,     /* off: the element of the row where the box begins */
   /* off: how many a thread has; the warp asks for a change in the wrong direction */
   CT_FAIL_REGISTERS,
-  CT_FAIL_ISSUE,      /* off: how many threads issue what one has to */
-  CT_FAIL_TMEM_LANES, /* off: the element of tensor memory that another thread would get */
-  CT_FAIL_WAITS,      /* warps wait at barriers, and nobody is left to complete them */
-  CT_FAIL_GRID,       /* blocks wait at the grid's barrier, and nobody is left to come there */
-  CT_FAIL_DEADLOCK,   /* loops wait for memory that nothing can change */
-  CT_FAIL_REPEATS,    /* a watcher has seen an access outside too often; off: how often */
-  CT_FAIL_STOPPED     /* another block failed, or an interrupt */
+  CT_FAIL_ISSUE,        /* off: how many threads issue what one has to */
+  CT_FAIL_CANCEL_AGAIN, /* a block asks for work after it has seen that there is none */
+  CT_FAIL_CANCEL_PLACE, /* no cluster gave its work, so there is no first block */
+  CT_FAIL_TMEM_LANES,   /* off: the element of tensor memory that another thread would get */
+  CT_FAIL_WAITS,        /* warps wait at barriers, and nobody is left to complete them */
+  CT_FAIL_GRID,         /* blocks wait at the grid's barrier, and nobody is left to come there */
+  CT_FAIL_DEADLOCK,     /* loops wait for memory that nothing can change */
+  CT_FAIL_REPEATS,      /* a watcher has seen an access outside too often; off: how often */
+  CT_FAIL_STOPPED       /* another block failed, or an interrupt */
 } CtFailKind;
 
 typedef struct CtFail {
@@ -104,7 +106,10 @@ typedef struct CtSimtJob {
   int64_t stride;
   /* NULL, or of a watched launch: the cluster of each position, in the order of the numbers. */
   const int64_t *only;
-  _Atomic int64_t next;       /* position of the next cluster to take */
+  _Atomic int64_t next; /* position of the next cluster to take */
+  int64_t
+      n_from_end; /* clusters at the last positions that were taken, too: in a planned launch only */
+  bool gives_none;            /* no cluster gets the work of another one */
   _Atomic int64_t fail_block; /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
   /* Of a cooperative launch: how often all blocks have passed the grid's barrier, how many have
@@ -173,6 +178,7 @@ typedef struct CtWorker {
   CtNamedBar named[CT_NAMED_BARRIERS];
   int32_t tallies[3];  /* of barriers that count, in turn; see simt_lanes.c */
   int free_registers;  /* registers that warps have given back */
+  bool has_seen_end;   /* the block has seen that no cluster gives it work */
   bool was_stuck;      /* no warp made progress in the last round */
   bool is_at_grid;     /* all warps wait at the grid's barrier: */
   uint64_t grid_phase; /* for the end of this phase */
@@ -301,6 +307,8 @@ static inline void ct_simt_leave(CtWorker *k) {
 int64_t ct_simt_band(const CtSimtJob *job);
 void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]);
 bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed);
+/* Takes the work of a cluster that has not begun: the place of its first block. False: there is none to take. */
+bool ct_simt_take_pending(CtSimtJob *job, int64_t bid[3]);
 /* Passes what the blocks up to `last` printed to the launch's print, in the order of blocks and
    threads. Drops the rest. */
 void ct_simt_print_lines(CtSimtJob *job, int64_t last);

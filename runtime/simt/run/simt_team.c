@@ -186,7 +186,7 @@ static bool take_turns(CtWorker *team) {
 static void begin_block(CtWorker *k) {
   const CtSimtProgram *p = k->job->program;
   CtSimtWatch *watch = k->job->watch;
-  k->was_stuck = k->is_at_grid = false;
+  k->was_stuck = k->is_at_grid = k->has_seen_end = false;
   memset(k->shared, UNSET_BYTE, p->block_bytes);
   k->free_registers = 0;
   memset(k->tallies, 0, sizeof k->tallies);

@@ -35,6 +35,7 @@ typedef struct Box {
   int64_t stride[CT_TMA_DIMS]; /* in elements */
   int64_t crd[CT_TMA_DIMS];
   bool changed;
+  uint64_t response[2]; /* of a request */
   /* move_row found one: a buffer, and the element that it does not have; 0: all were inside */
   uint32_t missed;
   int64_t missed_at;
@@ -214,6 +215,9 @@ static void visit_row(void *ud, const Row *row) {
 
 int64_t ct_simt_tma_rows(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaVisit fn, void *ud) {
   Box b;
+  if (t->is_cancel) {
+    return ct_simt_tma_bytes(t);
+  }
   Visit v = {fn, ud};
   open_box(w, t, lane, &b);
   each_row(&b, visit_row, &v);
@@ -244,6 +248,9 @@ static void visit_units(void *ud, const Row *row) {
 
 void ct_simt_tma_units(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaUnitVisit fn, void *ud) {
   Box b;
+  if (t->is_cancel) {
+    return;
+  }
   UnitVisit v = {fn, ud, &b};
   open_box(w, t, lane, &b);
   each_row(&b, visit_units, &v);
@@ -258,6 +265,10 @@ uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
 
 /* False: a part is outside its buffer, and the failure is recorded. */
 static bool move_box(const CtIn *in, CtWarp *w, int lane, Box *b) {
+  if (b->t->is_cancel) {
+    memcpy(b->shared + b->at, b->response, sizeof b->response);
+    return true;
+  }
   each_row(b, move_row, b);
   bool is_write = (b->missed == b->t->global) == b->t->is_store;
   return b->missed == 0 ||
@@ -315,6 +326,56 @@ static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, 
   return true;
 }
 
+/* --- work of clusters that have not begun -------------------------------------------------------------- */
+
+/* What a response holds is the engine's own choice: word 0 has x and y, word 1 has z and this bit if a cluster gave its
+   work. */
+static const uint64_t given = (uint64_t)1 << 63;
+
+/* Takes the work when it is asked for, and answers when the copies complete. */
+static void ask(CtSimtJob *job, uint64_t response[2]) {
+  int64_t bid[3];
+  response[0] = response[1] = 0;
+  if (ct_simt_take_pending(job, bid)) {
+    response[0] = (uint64_t)bid[0] | (uint64_t)bid[1] << 32;
+    response[1] = (uint64_t)bid[2] | given;
+  }
+}
+
+static bool try_cancel(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
+  if (w->worker->has_seen_end) {
+    (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_CANCEL_AGAIN);
+    return false;
+  }
+  ask(w->worker->job, b->response);
+  return load_boxes(in, w, t, lane, b);
+}
+
+const CtIn *ct_simt_do_CLC_IS_CANCELED(const CtIn *in, CtWarp *w) {
+  const uint64_t *word = CT_AT(uint64_t, w, in->b);
+  uint32_t is = 0;
+  for (int i = 0; i < CT_LANES; i++) {
+    is |= (uint32_t)((word[i] & given) != 0) << i;
+  }
+  is &= w->mask;
+  w->worker->has_seen_end = w->worker->has_seen_end || is != w->mask;
+  *CT_AT(uint32_t, w, in->d) = is;
+  return in + 1;
+}
+
+const CtIn *ct_simt_do_CLC_FIRST_CTAID(const CtIn *in, CtWarp *w) {
+  const uint64_t *low = CT_AT(uint64_t, w, in->a), *high = CT_AT(uint64_t, w, in->b);
+  int32_t *d = CT_AT(int32_t, w, in->d);
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int i = ct_first_lane(rest);
+    if ((high[i] & given) == 0) {
+      return ct_simt_fail_kind(w, in, i, CT_FAIL_CANCEL_PLACE);
+    }
+    d[i] = (int32_t)(in->imm == 2 ? high[i] : low[i] >> 32 * in->imm);
+  }
+  return in + 1;
+}
+
 const CtIn *ct_simt_do_TMA(const CtIn *in, CtWarp *w) {
   CtWorker *k = w->worker;
   const CtSimtTma *t = &k->job->program->tmas[in->imm];
@@ -328,6 +389,12 @@ const CtIn *ct_simt_do_TMA(const CtIn *in, CtWarp *w) {
       return ct_simt_fail_bounds(w, in, lane, t->shared, off < 0 ? off : off + n - 1, !t->is_store);
     }
     open_box(w, t, lane, &b);
+    if (t->is_cancel) {
+      if (!try_cancel(in, w, t, lane, &b)) {
+        return NULL;
+      }
+      continue;
+    }
     if (b.crd[0] * b.bytes % CT_TMA_UNIT != 0) {
       (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_TMA_START);
       k->fail.off = b.crd[0];
