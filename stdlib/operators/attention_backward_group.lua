@@ -116,18 +116,58 @@ end
 -- Do P' and what S becomes differ?
 local function has_two(kind) return kind and (kind.bends or kind.drops) end
 
+-- The query and the key of an element, as attention_score.lua takes them.
+function Group:place(at, m)
+  local args, place = self.args, self.places[at]
+  return { q = place[2] + self.first_row + m * self.variant.rows, k = place[1] + self.first_key,
+    h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }
+end
+
 -- P' of the thread's elements by masks and scores; S becomes P' times the derivative of the scores,
--- of which none is dropped.
-function Group:weigh(at, m, top, masked)
+-- of which none is dropped. `word`: that of Philox, if some are dropped.
+function Group:weigh(at, m, top, masked, word)
   local args, kind = self.args, self.variant.score
-  local place = { q = self.places[at][2] + self.first_row + m * self.variant.rows,
-    k = self.places[at][1] + self.first_key, h = self.head, b = args.b, n_q = args.n_q,
-    n_k = args.n_k }
+  local place = self:place(at, m)
   local s, slope = kind:element_and_gradient(args.operands, self.S[at], place, args.c, masked)
   local p = fast.exp2(s * kind:factor(args.c) - top)
   self.S[at] = slope ~= nil and p * slope or p
-  if kind.drops then p = p * kind:kept_factor(args.operands, place) end
+  if kind.drops then p = p * kind:kept_factor(args.operands, place, word) end
   if has_two(kind) then self.P[at] = cast(p, self.variant.dtype) end
+end
+
+-- The same of all elements of a tile, where some are dropped: those of a square together.
+function Group:weigh_squares(m, masked)
+  local kind, operands = self.variant.score, self.args.operands
+  for j in range(self.plan.own_rows // 16) do
+    local tops = {}
+    for half = 0, 1 do tops[half] = self:pair(self.smem.L(_, self.q.slot), 2 * j + half) end
+    for i = 0, 1 do
+      local words = kind:square(operands, self:place({{i, 0, 2 * j}, 0, 0}, m))
+      for n = 0, 3 do
+        local half = n // 2
+        self:weigh({{i, n % 2, 2 * j + half}, 0, 0}, m, tops[half][i], masked, words[n + 1])
+      end
+    end
+  end
+end
+
+-- P' of a tile, in S, or in P where S becomes something else.
+function Group:weigh_all(m, masked)
+  local kind, S = self.variant.score, self.S
+  if kind and kind.drops then
+    self:weigh_squares(m, masked)
+    return
+  end
+  for j in range(self.plan.own_rows // 8) do
+    local tops = self:pair(self.smem.L(_, self.q.slot), j)
+    each_of(j, function(at, i)
+      if kind then
+        self:weigh(at, m, tops[i], masked)
+        return
+      end
+      S[at] = fast.exp2((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
+    end)
+  end
 end
 
 -- What dP' of an element is before sums are subtracted: of those that were dropped 0.
@@ -142,20 +182,10 @@ end
 function Group:exponentiate(m, masked)
   local variant, S, dP = self.variant, self.S, self.dP
   wgmma_wait(1)
-  local n = self.plan.own_rows // 8
-  for j in range(n) do
-    local tops = self:pair(self.smem.L(_, self.q.slot), j)
-    each_of(j, function(at, i)
-      if variant.score then
-        self:weigh(at, m, tops[i], masked)
-        return
-      end
-      S[at] = fast.exp2((masked and self:score(at, m) or S[at]) * self.args.c - tops[i])
-    end)
-  end
+  self:weigh_all(m, masked)
   if not has_two(variant.score) then copy(cast(S, variant.dtype), self.P) end
   wgmma_wait(0)
-  for j in range(n) do
+  for j in range(self.plan.own_rows // 8) do
     local sums = self:pair(self.smem.D(_, self.o.slot), j)
     each_of(j, function(at, i) dP[at] = S[at] * (self:dP_at(at) - sums[i]) end)
   end

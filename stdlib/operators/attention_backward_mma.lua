@@ -141,14 +141,18 @@ function Block:pair(own, other, first)
   return own, other
 end
 
+-- The same as attention_score.lua takes them.
+function Block:at(own, other, first)
+  local args, query, key = self.args, self:pair(own, other, first)
+  return { q = query, k = key, h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }
+end
+
 -- P for the sums, and dS, of an element by masks and scores.
-function Block:weigh_by_score(own, other, first, s, dp, l, d, masked)
+function Block:weigh_by_score(at, s, dp, l, d, masked, word)
   local args, kind = self.args, self.variant.score
-  local query, key = self:pair(own, other, first)
-  local at = { q = query, k = key, h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }
   local new, slope = kind:element_and_gradient(args.operands, s, at, args.c, masked)
   local p = fast.exp2(new * kind:factor(args.c) - l)
-  local factor = kind.drops and kind:kept_factor(args.operands, at) or nil
+  local factor = kind.drops and kind:kept_factor(args.operands, at, word) or nil
   if factor ~= nil then dp = dp * factor end
   local ds = p * (dp - d)
   if slope ~= nil then ds = ds * slope end
@@ -163,29 +167,55 @@ function Block:sees(query, key)
   return seen
 end
 
+-- The same of the thread's element c of row r; `word`: of its square, if some drop.
+function Block:weigh_one(r, c, first, slot, masked, word)
+  local variant, smem, place = self.variant, self.smem, softmax.row_of(self.place, r)[c]
+  local S, dP = softmax.row_of(self.S, r), softmax.row_of(self.dP, r)
+  local own, other = place[1], place[2]
+  local l, d
+  if variant.of_keys then
+    l, d = smem.L[{other, slot}], smem.D[{other, slot}]
+  else
+    l, d = self.L[r], self.D[r]
+  end
+  if variant.score then
+    S[c], dP[c] = self:weigh_by_score(self:at(own, other, first), S[c], dP[c], l, d, masked, word)
+  else
+    local p = fast.exp2(S[c] * self.args.c - l)
+    if masked then p = where(self:sees(self:pair(own, other, first)), p, 0.0) end
+    S[c], dP[c] = p, p * (dP[c] - d)
+  end
+end
+
+-- P and dS of a tile of columns where some are dropped: of a square together.
+function Block:weigh_squares(first, slot, masked)
+  local kind, of_keys = self.variant.score, self.variant.of_keys
+  for r = 0, softmax.n_rows(self.S) - 1, 2 do
+    local place = softmax.row_of(self.place, r)
+    for j in range(size(place, 1) // 2) do
+      for i = 0, 1 do
+        local at = place[{i, 2 * j}]
+        local words = kind:square(self.args.operands, self:at(at[1], at[2], first))
+        for own = 0, 1 do
+          for other = 0, 1 do
+            local n = of_keys and 2 * other + own or 2 * own + other
+            self:weigh_one(r + own, {i, 2 * j + other}, first, slot, masked, words[n + 1])
+          end
+        end
+      end
+    end
+  end
+end
+
 -- P and dS of a tile of columns that begins with `first`.
 function Block:weigh(first, slot, masked)
-  local variant, smem = self.variant, self.smem
-  for r = 0, softmax.n_rows(self.S) - 1 do
-    local S, dP, place = softmax.row_of(self.S, r), softmax.row_of(self.dP, r),
-      softmax.row_of(self.place, r)
-    for j in range(size(S, 1)) do
-      for c = 0, 1 do
-        local own, other = place[{c, j}][1], place[{c, j}][2]
-        local l, d
-        if variant.of_keys then
-          l, d = smem.L[{other, slot}], smem.D[{other, slot}]
-        else
-          l, d = self.L[r], self.D[r]
-        end
-        if variant.score then
-          S[{c, j}], dP[{c, j}] = self:weigh_by_score(own, other, first, S[{c, j}], dP[{c, j}], l,
-            d, masked)
-        else
-          local p = fast.exp2(S[{c, j}] * self.args.c - l)
-          if masked then p = where(self:sees(self:pair(own, other, first)), p, 0.0) end
-          S[{c, j}], dP[{c, j}] = p, p * (dP[{c, j}] - d)
-        end
+  local variant = self.variant
+  if variant.score and variant.score.drops then
+    self:weigh_squares(first, slot, masked)
+  else
+    for r = 0, softmax.n_rows(self.S) - 1 do
+      for j in range(size(softmax.row_of(self.S, r), 1)) do
+        for c = 0, 1 do self:weigh_one(r, {c, j}, first, slot, masked) end
       end
     end
   end

@@ -254,16 +254,18 @@ end
 
 -- {====== Dropout ======
 
--- 24 random bits of a query and its key.
-local function random_bits(seed, at)
-  return dropping.bits(dropping.words(seed, at.q, at.k // 4, dropping.stream(at.b, at.h)), at.k % 4)
+--- The random words of the square of a query and its key; see dropout.lua.
+function Kind:square(operands, at)
+  return dropping.square(operands[self.n_operands + 2], at.q, at.k, dropping.stream(at.b, at.h))
 end
 
 --- What a probability is multiplied by: 0 where it is dropped, else the reciprocal of how many are
---- kept.
-function Kind:kept_factor(operands, at)
-  local least, seed, factor = table.unpack(operands, self.n_operands + 1, self.n_operands + 3)
-  return where(random_bits(seed, at) >= least, factor, 0.0)
+--- kept. `word`: that of the square which is the element's, if the caller has it.
+function Kind:kept_factor(operands, at, word)
+  local least, factor = operands[self.n_operands + 1], operands[self.n_operands + 3]
+  if word ~= nil then return where(dropping.bits_of(word) >= least, factor, 0.0) end
+  local bits = dropping.bits(self:square(operands, at), dropping.in_square(at.q, at.k))
+  return where(bits >= least, factor, 0.0)
 end
 
 --- The factor of those that are kept.
@@ -347,19 +349,22 @@ end
 
 --- Drops some of a thread's probabilities of a block, if the variant drops: arguments as in
 --- Kind:block. M.finish makes up for them, as 8 bits may not hold a probability times the factor.
---- Two adjacent columns, the first even, have their bits of one call of Philox.
 function M.drop(variant, operands, S, places, query_of, first_key, of)
   local kind = variant.score
   if not (kind and kind.drops) then return end
-  local least, seed = table.unpack(operands, kind.n_operands + 1, kind.n_operands + 2)
-  for r = 0, softmax.n_rows(S) - 1 do
-    local row, place, q = softmax.row_of(S, r), softmax.row_of(places, r), query_of(r)
-    for j in range(size(row, 1)) do
-      local k = first_key + place[{0, j}][2]
-      local words = dropping.words(seed, q, k // 4, dropping.stream(of.b, of.head))
+  local least = operands[kind.n_operands + 1]
+  for r = 0, softmax.n_rows(S) - 1, 2 do
+    local rows = { softmax.row_of(S, r), softmax.row_of(S, r + 1) }
+    local place = softmax.row_of(places, r)
+    local q = query_of(r)
+    for j in range(size(place, 1) // 2) do
       for i = 0, 1 do
-        local is_kept = dropping.bits(words, k % 4 + i) >= least
-        row[{i, j}] = where(is_kept, row[{i, j}], 0.0)
+        local words = kind:square(operands, { q = q, k = first_key + place[{i, 2 * j}][2],
+          h = of.head, b = of.b })
+        for n = 0, 3 do
+          local row, c = rows[n // 2 + 1], {i, 2 * j + n % 2}
+          row[c] = where(dropping.bits_of(words[n + 1]) >= least, row[c], 0.0)
+        end
       end
     end
   end

@@ -1,5 +1,6 @@
--- dropout.lua: what dropout drops, for attention and for rows alike: 24 random bits of a row and a
--- column, by Philox from a seed. Bits below the least that are kept drop.
+-- dropout.lua: what dropout drops: 24 random bits of a row and a column, by Philox from a seed.
+-- Bits below the least that are kept drop. A call of Philox makes the bits of four elements: in
+-- rows, of four neighbouring columns; in attention, of a square.
 local internal = ...
 local M = {}
 
@@ -13,14 +14,31 @@ function M.words(seed, row, quarter, stream)
   return { rand_u32x4(seed, long(quarter) * (1 << 32) + row, stream) }
 end
 
+local function below_8(i) return i // 16 * 8 + i % 8 end
+
+--- The random words of the square that has query q and key k. The four elements of a square are of
+--- two queries and two keys, 8 apart, the first of which modulo 16 are below 8. A thread has all
+--- four in the sums of a product of queries with keys, and of one of keys with queries.
+function M.square(seed, q, k, stream)
+  return { rand_u32x4(seed, long(below_8(k)) * (1 << 32) + below_8(q), stream) }
+end
+
+--- Which of its square's words an element has, from 0.
+function M.in_square(q, k) return 2 * (q // 8 % 2) + k // 8 % 2 end
+
 --- The stream of a batch's head.
 function M.stream(batch, head) return long(batch) * (1 << 32) + head end
 
---- The bits of the i-th of four columns.
+--- The bits of a word.
+function M.bits_of(word)
+  local bits = word >> 32 - BITS
+  return internal.kernel.is_tracing() and cast(bits, i32) or bits
+end
+
+--- The bits of word i, from 0, which the kernel may not know before it runs.
 function M.bits(words, i)
   local a, b, c, d = table.unpack(words)
-  local word = where(i == 0, a, where(i == 1, b, where(i == 2, c, d))) >> 32 - BITS
-  return internal.kernel.is_tracing() and cast(word, i32) or word
+  return M.bits_of(where(i == 0, a, where(i == 1, b, where(i == 2, c, d))))
 end
 
 --- The least bits that are kept, the seed, and the factor of what is kept; fail(format, ...) for

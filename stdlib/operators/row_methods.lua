@@ -257,8 +257,8 @@ function Row:expect_once(name)
   end
 end
 
--- 24 random bits of the element's row and column, an i32: those that attention's dropout has of a
--- query and a key. Four neighbours of a vector share a call of Philox.
+-- 24 random bits of the element's row and column, an i32. Four neighbours of a vector share a call
+-- of Philox.
 function Row:random(seed, stream)
   check_row(self)
   self.n_random = self.n_random + 1
