@@ -9,6 +9,7 @@ local M = {}
 
 local GROUP <const>, ROWS <const> = 128, 64
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128
+local LEAST_BITS <const> = 256 -- of a line that is swizzled
 local FIRST_ID <const> = 3 -- of the groups' named barriers
 
 --- Columns of C of a tile, adjacent in memory: of glu two columns of sums make one.
@@ -17,8 +18,9 @@ function M.width(variant) return variant.glu and variant.tile[1] // 2 or variant
 --- Why TMA cannot store a tile's columns; nil: it can.
 function M.trouble(config, p)
   local bits = M.width{ glu = p.glu, tile = config.tile or {LINE_BITS} } * p.c_dtype.bits
-  if bits < VECTOR_BITS then
-    return ("a tile has %d bytes of a row of C, and TMA stores 16 or more"):format(bits // 8)
+  if bits < LEAST_BITS then
+    return ("a block has %d bytes of a row of C, and stores %d or more"):format(bits // 8,
+      LEAST_BITS // 8)
   end
 end
 

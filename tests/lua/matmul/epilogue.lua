@@ -129,7 +129,7 @@ if sm == 90 then
   try_glu(f16, 136, 104, 64, "hopper 192x128x64, ping-pong")
   local hopper, operator = require "cuttle.gemm_hopper", require "cuttle.matmul"
   local W = zeros(f8e4m3, row_major{64, 128})
-  print(hopper.trouble({ tile = {16, 64, 128} }, operator.problem(W, W, -- expect: a tile has 8 bytes of a row of C, and TMA stores 16 or more
+  print(hopper.trouble({ tile = {16, 64, 128} }, operator.problem(W, W, -- expect: a block has 8 bytes of a row of C, and stores 32 or more
     zeros(f8e4m3, row_major{64, 32}), { glu = true, epilogue = gated, outputs = {
       peak = { zeros(f32, 64), "row_max" }, pre = zeros(f32, {64, 32}) } })))
 end
