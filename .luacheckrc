@@ -24,6 +24,7 @@ files["scripts/conversions.lua"] = { std = "lua54+cuttle" }
 files["scripts/ragged_sizes.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_attention.lua"] = { std = "lua54+cuttle" }
 files["scripts/attention_gpu.lua"] = { std = "lua54+cuttle" }
+files["scripts/products_gpu.lua"] = { std = "lua54+cuttle" }
 files["scripts/conformance.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_kernels.lua"] = { std = "lua54+cuttle", max_line_length = 120 }
 files["scripts/fuzz_c.lua"] = { std = "lua54+cuttle", max_line_length = 120 }

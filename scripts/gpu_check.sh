@@ -77,6 +77,7 @@ for step in $steps; do
       for t in epilogue scales law mma hopper grouped nested packed packed_hopper; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
       done
+      run "$build/cuttle" scripts/products_gpu.lua
       run "$build/cuttle" scripts/fuzz_products.lua 60
       run "$build/cuttle" scripts/fuzz_packed.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
