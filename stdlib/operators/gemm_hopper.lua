@@ -25,6 +25,7 @@
 --   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
+local multiply = require "cuttle.gemm_hopper_multiply"
 local nested = require "cuttle.gemm_hopper_nested"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
@@ -37,11 +38,9 @@ local M = { takes_nested = true }
 
 local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a warp
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
-local FETCH_STEP <const> = 2 -- of K, in which what C holds is asked for
 local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all loaded
 local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
-local SCALES_ID <const> = 8 -- of those of the groups' staged scales
 
 -- By the type of A and B: K of an instruction, and the end of its name; rows in registers have _RS
 -- in place of _SS.
@@ -60,7 +59,7 @@ function M.n_threads(config) return GROUP * (1 + n_groups(config)) end
 function M.shared_bytes(config, dtype)
   local bM, bN, bK = table.unpack(config.tile)
   return config.stages * (bM + bN) * bK * dtype.bits // 8 + n_groups(config) * store.bytes(config)
-    + 16 * config.stages + scaling.bytes(config, n_groups(config))
+    + 16 * config.stages + scaling.bytes(config)
 end
 
 -- {====== What a problem must be ======
@@ -240,6 +239,7 @@ local function plan_of(variant)
            bytes = (bM + (variant.rows or bN)) * bK * variant.dtype.bits // 8,
            tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
              * variant.dtype.bits // 8,
+           by_warps = held or scaling.is_deep(variant),
            waves = scaling.is_deep(variant) and bN // together // ROWS or 1,
            store = store.plan(variant, mma_of, bN // together, held) }
 end
@@ -323,90 +323,29 @@ local function load_all(variant, plan, block, X, Y)
   if block.panels then block.panels:finish_loads() end
 end
 
--- A slot that a group has read is empty, in all blocks that filled it.
-local function release(plan, block, slot)
-  local i = threadIdx.x % GROUP
-  if plan.held then
-    sync_warp() -- each lane has read for itself
-    if i % WARP == 0 then block.empty[slot]:arrive() end
-  elseif plan.high == 1 then
-    if i == 0 then block.empty[slot]:arrive() end
-  elseif i < plan.high then
-    block.empty[slot]:arrive(i)
-  end
-end
-
--- Waits until a slot is as the instruction takes it.
-local function await(block, slot, parity) (block.turned or block).full[slot]:wait(parity) end
-
--- What C holds is asked for in one of the steps of K.
-local function fetch_at(plan, block, k, fetch)
-  if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
-end
-
--- Begins the products of a slot that is full.
-local function begin_in(plan, slot, tCsX, tCsY, sums, accumulate)
-  wgmma_fence()
-  gemm(plan.mma, tCsX, tCsY(_, _, _, slot), sums, {accumulate = accumulate})
-  wgmma_commit()
-end
-
--- Waits for the next slot and begins its products, number k of the tile, which are added to sums.
--- Returns the slot.
-local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
-  local slot = state.slot
-  await(block, slot, state.parity)
-  begin_in(plan, slot, tCsX(_, _, _, slot), tCsY, sums, k > 0)
-  fetch_at(plan, block, k, fetch)
-  return slot
-end
-
--- The sums of a tile by one group, whose blocks of K have scales: other groups multiply while this
--- one adds a block's sums. Those of 64 rows at a time, so that they are few.
-local function multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
-  clear(sums)
-  promoter:start(block.k_tiles)
-  for k in range(block.k_tiles) do
-    local slot, waves = state.slot, plan.waves
-    local scales_of = promoter:next(k)
-    await(block, slot, state.parity)
-    for wave = 0, waves - 1 do
-      local rows = tCsX(_, _, _, slot)
-      if waves > 1 then rows = tile(rows, {size(rows, 0), 1, size(rows, 2)}, {0, wave, 0}) end
-      begin_in(plan, slot, rows, tCsY, promoter.part, false)
-      if wave == 0 then fetch_at(plan, block, k, fetch) end
-      wgmma_wait(0)
-      if wave == waves - 1 then release(plan, block, slot) end
-      promoter:add(sums, scales_of(), wave)
+-- All threads but those of the warp that issues TMA: the scales of blocks of K, as slots become
+-- empty. Those of the next block are asked for while its slot is still read.
+local function load_scales(variant, plan, block, scales)
+  local bM, bN = variant.tile[1], variant.tile[2]
+  local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
+  walks.each_tile(variant, block, 0, 1, function(row, column, part)
+    if plan.high > 1 then row = row * plan.high + cluster_rank() end
+    local first, l = { A = column * bM, B = row * bN }, block.l
+    if part ~= nil then
+      if part.panel ~= nil then l = part.panel else first.B, l = first.B + part.first, part.g end
     end
-    state:advance()
-  end
-end
-
--- The same without scales. `behind`: the products of one slot still run while the next begin, and
--- those of the last one run on: its slot is returned, to be released.
-local function multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
-  local before = 0
-  for k in range(block.k_tiles) do
-    local slot = begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
-    wgmma_wait(behind and 1 or 0)
-    if not behind then
-      release(plan, block, slot)
-    else
-      if k > 0 then release(plan, block, before) end
-      before = slot
+    local ask, put = scaling.bringer(variant, scales, first, l, threadIdx.x - WARP, GROUP - WARP)
+    ask(0)
+    for k in range(block.k_tiles) do
+      local slot = state.slot
+      block.empty[slot]:wait(state.parity)
+      put(block.scales(_, slot))
+      sync_warp()
+      if threadIdx.x % WARP == 0 then block.full[slot]:arrive() end
+      ask(min(k + 1, block.k_tiles - 1))
+      state:advance()
     end
-    state:advance()
-  end
-  return before
-end
-
--- The same with rows in registers, where the products of the last slot always run on.
-local function multiply_held(plan, block, state, held, read, tCsY, sums, fetch)
-  return turn.multiply(plan.mma, state, held, tCsY, sums, block.k_tiles, {
-    read = read, await = function(slot, parity) await(block, slot, parity) end,
-    begun = function(k) fetch_at(plan, block, k, fetch) end,
-    release = function(slot) release(plan, block, slot) end })
+  end)
 end
 
 -- A group that multiplies.
@@ -445,24 +384,21 @@ local function multiply_all(variant, plan, block, C, ending)
     if mine then mine:sync() end
     local to = out:of(part)
     local function fetch() to:fetch(own_row(row), column) end
-    local promoter = scaling.begin(variant, ending.scales, sums, to.l, function()
-      return to:places(thr, {bN, bM}, block_row(row), column)
-    end, plan.waves, block.scales and
-      { memory = block.scales(_, _, group), first = column * bM, own = own, threads = GROUP,
-        at = thr:partition_C(identity_tensor{bN, bM})[0][2],
-        together = named_barrier(SCALES_ID + group, GROUP) })
+    local promoter = scaling.begin(variant, ending.scales, sums, to.l, nil, plan.waves)
     local slot
     if promoter then
-      multiply_scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter)
+      local at = thr:partition_C(identity_tensor{bN, bM})[0]
+      multiply.scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter,
+        { A = at[2], B = at[1] })
     elseif held then
-      slot = multiply_held(plan, block, state, held, read, tCsY, sums, fetch)
+      slot = multiply.held(plan, block, state, held, read, tCsY, sums, fetch)
     else
-      slot = multiply(plan, block, state, tCsX, tCsY, sums, fetch, behind)
+      slot = multiply.sums(plan, block, state, tCsX, tCsY, sums, fetch, behind)
     end
     if other then other:arrive() end
     if behind then
       wgmma_wait(0)
-      release(plan, block, slot)
+      multiply.release(plan, block, slot)
     end
     if not is_shared then state:advance(block.k_tiles) end
     if block.panels then block.panels:before_store(group, own == 0) end
@@ -509,20 +445,21 @@ local parameters <const> = {
 function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
-  local arrivals = plan.together * plan.high * (plan.held and GROUP // WARP or 1)
+  local arrivals = plan.together * plan.high * (plan.by_warps and GROUP // WARP or 1)
   reduce.plan(variant, plan.mma, GROUP * plan.together, true)
-  scaling.plan(variant, plan.mma, true, true)
-  local fills = variant.gathers and nested.arrivals(variant) or 1 -- arrivals that make a slot full
+  scaling.plan(variant, plan.mma, true)
+  -- Arrivals that make a slot full.
+  local fills = variant.gathers and nested.arrivals(variant)
+    or variant.promotes and GROUP // WARP or 1
 
   local function body(A, B, C, alpha, beta, operands, order, of_ranks)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
-    local scales = scaling.memory(variant, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
                     turned = turn.begin(variant, plan.turns, columns), fetched = fetched,
-                    scales = scales, k_tiles = cdiv(size(A, 1), bK),
+                    scales = scaling.ring(variant), k_tiles = cdiv(size(A, 1), bK),
                     walk = walks.begin(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
     if variant.batched then block.batches = size(C, 2) end
@@ -546,6 +483,8 @@ function M.make(variant, ranks)
         load_all(variant, plan, block, B, A)
       elseif block.turned then
         turn.turn_all(variant, block, function(f) walks.each_tile(variant, block, 0, 1, f) end)
+      elseif block.scales then
+        if threadIdx.x >= WARP then load_scales(variant, plan, block, ending.scales) end
       end
       if block.panels then
         block.panels:move(function(f) walks.each_tile(variant, block, 0, 1, f) end)

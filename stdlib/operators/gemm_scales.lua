@@ -12,7 +12,7 @@ local M = { BLOCK = 128 }
 
 local BLOCK <const> = M.BLOCK
 local modes <const> = { A = "m", B = "n" }
-local BUFFERS <const> = 2 -- of staged scales: one is read while the next is written
+local FEW <const>, EVEN <const> = 8, 4 -- scales that a thread holds; of a wide read
 
 --- The two at the front of a kernel's operands, removed from these; nil: the variant has none.
 function M.take(variant, operands)
@@ -20,11 +20,17 @@ function M.take(variant, operands)
   return { A = table.remove(operands, 1), B = table.remove(operands, 1) }
 end
 
+-- The number of a row's scale, in memory or in a tile.
+local function index_of(of, row)
+  if of.rows == "each" then return row end
+  return of.rows == "block" and row // BLOCK or 0
+end
+
 -- The scale of row i of an operand, in block kb of K.
 local function value(variant, scales, name, i, kb, l)
   local of, x = variant.scales[name], scales[name]
   if of.rows == "number" then return x end
-  local row = of.rows == "one" and 0 or of.rows == "each" and i or i // BLOCK
+  local row = index_of(of, i)
   local inside = variant.ragged and guard(x) or x
   return inside[{row, of.deep and kb or 0, l}]
 end
@@ -63,166 +69,140 @@ function M.trouble(config, p)
   return tile_trouble(config)
 end
 
--- Elements with equal keys have the same scale.
-local function key_of(of, place)
-  if of.rows == "each" then return place end
-  return of.rows == "block" and place // BLOCK or 0
-end
-
--- Of one operand: each element's key, and the first element of every key, in order; of those that
--- go through shared memory none.
-local function keys_of(of, name, values, staged)
+-- Of one operand: each element's key, the number of its scale in a tile, of thread 0; the first
+-- element of every key, in order; and how many scales a tile has.
+local function side_of(of, name, values, extent)
   local keys, firsts, seen = {}, {}, {}
   for i = 0, #values do
-    local key = key_of(of, values[i][modes[name]])
+    local key = index_of(of, values[i][modes[name]])
     keys[i] = key
-    if not (staged or seen[key]) then
-      firsts[#firsts + 1], seen[key] = { key = key, i = i }, true
-    end
+    if not seen[key] then firsts[#firsts + 1], seen[key] = { key = key, i = i }, true end
   end
-  return { name = name, keys = keys, firsts = firsts, staged = staged }
+  return { name = name, of = of, keys = keys, firsts = firsts,
+           count = index_of(of, extent - 1) + 1 }
 end
 
---- Before the trace: see gemm_reduce.plan. stages: the template hands M.begin memory for scales of
---- A's rows, of which a thread has many.
-function M.plan(variant, tiled, is_flipped, stages)
+--- Before the trace: see gemm_reduce.plan.
+function M.plan(variant, tiled, is_flipped)
   if not M.is_deep(variant) then return end
   local why = tile_trouble(variant)
   if why then tiles.fail("matmul", "a scale is of blocks of K, but %s", why) end
-  local values = owners.of(variant, tiled, 0, is_flipped)
+  local values, n = owners.of(variant, tiled, 0, is_flipped), 0
   variant.promotes = {}
-  for _, name in ipairs { "A", "B" } do
+  for i, name in ipairs { "A", "B" } do
     local of = variant.scales[name]
     if of.deep then
-      local staged = stages and name == "A" and of.rows == "each"
-      table.insert(variant.promotes, keys_of(of, name, values, staged))
+      local side = side_of(of, name, values, variant.tile[i])
+      side.first, n = n, n + side.count
+      table.insert(variant.promotes, side)
     end
   end
+  variant.promotes.count = cdiv(n, EVEN) * EVEN -- each stage's begin where wide reads may
 end
 
 local Promoter = {}
 Promoter.__index = Promoter
 
--- Are scales of A's rows staged in shared memory?
-local function stages_rows(variant)
-  for _, side in ipairs(variant.promotes or {}) do
-    if side.staged then return true end
-  end
-  return false
-end
-
---- In a kernel: what groups that multiply stage scales in, (bM,2,groups); nil: they do not.
-function M.memory(variant, n_groups)
-  return stages_rows(variant) and shared(f32, { variant.tile[1], BUFFERS, n_groups }) or nil
-end
-
---- Its bytes, if a problem has scales of all kinds.
-function M.bytes(config, n_groups)
-  return config.scaled and config.tile[1] * BUFFERS * n_groups * f32.bits // 8 or 0
-end
-
---- In a kernel, for a tile of batch l: `sums` are a thread's, and places() their coordinates in C.
---- The products of a block of K are those of `waves` parts of the sums' rows, one after the other.
---- stage: {memory = (bM,2), first = the tile's first row of A, own =, threads = a thread's number
---- and how many there are, at = the thread's first row in the tile, together = their barrier}.
---- nil: no scale is of blocks of K, and products are added to the sums at once.
-function M.begin(variant, scales, sums, l, places, waves, stage)
+--- In a kernel, for a tile of batch l: `sums` are a thread's, and places() their coordinates in C,
+--- which load wants. The products of a block of K are those of `waves` parts of the sums' rows, one
+--- after the other. nil: no scale is of blocks of K, and products are added to the sums at once.
+function M.begin(variant, scales, sums, l, places, waves)
   if not variant.promotes then return nil end
   waves = waves or 1
   local extents, rows = shape(sums), size(sums, 1) // waves
   if waves > 1 then extents = { size(sums, 0), rows, size(sums, 2) } end
-  return setmetatable({ variant = variant, scales = scales, places = places(), l = l,
+  return setmetatable({ variant = variant, scales = scales, places = places and places(), l = l,
                         n_values = size(sums, 0), n_rows = size(sums, 1), rows = rows,
-                        stage = stages_rows(variant) and stage or nil,
                         part = fragment(variant.sum, extents) }, Promoter)
-end
-
--- Calls f(side, key, scale) for each scale of block kb of K that the thread's elements have.
-local function each_scale(self, kb, f)
-  for i, side in ipairs(self.variant.promotes) do
-    local mode = side.name == "A" and 1 or 2
-    for _, first in ipairs(side.firsts) do
-      local at = self.places[first.i]
-      f(i, first.key, value(self.variant, self.scales, side.name, at[mode], kb, self.l))
-    end
-  end
 end
 
 --- The scales of block kb of K, for add.
 function Promoter:load(kb)
-  local factors = {}
-  for i in ipairs(self.variant.promotes) do factors[i] = {} end
-  each_scale(self, kb, function(i, key, scale) factors[i][key] = scale end)
+  local factors, places = {}, self.places
+  for i, side in ipairs(self.variant.promotes) do
+    local mode = side.name == "A" and 1 or 2
+    factors[i] = {}
+    for _, first in ipairs(side.firsts) do
+      factors[i][first.key] = value(self.variant, self.scales, side.name, places[first.i][mode],
+        kb, self.l)
+    end
+  end
   return factors
 end
 
--- {====== Scales ahead ======
+-- {====== Scales in shared memory ======
 
--- Calls f(i, row) for the rows of A in a tile whose scales the thread stages, if it has some.
-local function each_staged(stage, rows, f)
-  if rows < stage.threads then
-    if stage.own < rows then f(0, stage.own) end
-    return
+--- In a kernel: the scales of a tile and a block of K in each of the stages, (scales,stage).
+function M.ring(variant)
+  if not variant.promotes then return nil end
+  return shared(f32, { variant.promotes.count, variant.stages })
+end
+
+--- Its bytes, if a problem has scales of all kinds.
+function M.bytes(config)
+  if not config.scaled then return 0 end
+  return (config.tile[1] + config.tile[2]) * config.stages * f32.bits // 8
+end
+
+--- What brings a tile's scales to the ring, of which thread `own` of n has a part: ask(kb) reads
+--- those of block kb of K into registers, put(slot) writes them. first: {A =, B =}, the first rows
+--- of the tile; l: its batch.
+function M.bringer(variant, scales, first, l, own, n)
+  local held = {}
+  for i, side in ipairs(variant.promotes) do held[i] = fragment(f32, cdiv(side.count, n)) end
+  local function each(f)
+    for i, side in ipairs(variant.promotes) do
+      for j = 0, cdiv(side.count, n) - 1 do
+        local at = own + j * n
+        if at < side.count then f(held[i], j, side, at) end
+      end
+    end
   end
-  for i = 0, rows // stage.threads - 1 do f(i, stage.own + i * stage.threads) end
+  local function ask(kb)
+    each(function(to, j, side, at)
+      local step = side.of.rows == "block" and BLOCK or 1
+      to[j] = value(variant, scales, side.name, first[side.name] + at * step, kb, l)
+    end)
+  end
+  return ask, function(slot)
+    each(function(from, j, side, at) slot[side.first + at] = from[j] end)
+  end
 end
 
--- The scales of block kb of K, into registers: side by side and in order, then the staged ones.
-local function read_ahead(self, kb)
-  local n, stage = 0, self.stage
-  each_scale(self, kb, function(_, _, scale)
-    self.ahead[n] = scale
-    n = n + 1
-  end)
-  if not stage then return end
-  each_staged(stage, self.variant.tile[1], function(i, row)
-    self.own[i] = value(self.variant, self.scales, "A", stage.first + row, kb, self.l)
-  end)
-end
-
---- Before the tile's n blocks of K, whose scales are read a block ahead.
-function Promoter:start(n)
-  local count, stage = 0, self.stage
-  for _, side in ipairs(self.variant.promotes) do count = count + #side.firsts end
-  self.n, self.now, self.ahead = n, fragment(f32, max(count, 1)), fragment(f32, max(count, 1))
-  self.own = stage and fragment(f32, cdiv(self.variant.tile[1], stage.threads))
-  read_ahead(self, 0)
-end
-
--- The staged scales of block kb, by key: two rows are read at once.
-local function staged(stage, rows, kb)
-  local first = kb % BUFFERS * rows + stage.at
+-- Of a slot's scales those of one side, by key, two of which are read at once.
+local function in_pairs(slot, first)
   local pairs_of = {}
   return setmetatable({}, { __index = function(_, key)
     local pair = key // 2
     if not pairs_of[pair] then
       pairs_of[pair] = fragment(f32, 2)
-      copy(view(stage.memory, layout{2}, first + 2 * pair), pairs_of[pair])
+      copy(view(slot, layout{2}, first + 2 * pair), pairs_of[pair])
     end
     return pairs_of[pair][key % 2]
   end })
 end
 
---- A function that returns the scales of block kb, which comes after kb - 1, for add; those of the
---- next one are asked for.
-function Promoter:next(kb)
-  local rows, stage = self.variant.tile[1], self.stage
-  if stage then
-    each_staged(stage, rows, function(i, row) stage.memory[{row, kb % BUFFERS}] = self.own[i] end)
-    stage.together:sync()
+--- A function that returns the scales of a slot of the ring for add, and whether it reads some of
+--- them when it is called; the others are read now. at: the thread's first row of A and of B in the
+--- tile.
+function Promoter:read(ring, slot, at)
+  local known, late = {}, {}
+  for i, side in ipairs(self.variant.promotes) do
+    local first = side.first + index_of(side.of, at[side.name])
+    if #side.firsts > FEW then
+      late[i] = first
+    else
+      known[i] = {}
+      for _, one in ipairs(side.firsts) do known[i][one.key] = ring[{first + one.key, slot}] end
+    end
   end
-  copy(self.ahead, self.now)
-  read_ahead(self, min(kb + 1, self.n - 1))
   return function()
-    local factors, n = {}, 0
-    for i, side in ipairs(self.variant.promotes) do
-      factors[i] = side.staged and staged(stage, rows, kb) or {}
-      for _, first in ipairs(side.firsts) do
-        factors[i][first.key], n = self.now[n], n + 1
-      end
+    local factors = {}
+    for i in ipairs(self.variant.promotes) do
+      factors[i] = known[i] or in_pairs(ring(_, slot), late[i])
     end
     return factors
-  end
+  end, next(late) ~= nil
 end
 
 -- {====== Promotion ======
