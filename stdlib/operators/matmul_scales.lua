@@ -51,16 +51,30 @@ local function read(x, name, t, l, device)
   return of
 end
 
-local function check_deep(options, p)
+local grouped <const> = { m = "A", n = "B" } -- whose rows are in groups, by their mode
+
+-- Tiles of a group begin at its first row, and a block of 128x128 may end inside of one.
+local function check_groups(read_scales, groups)
+  if groups.mode == "k" then
+    fail("there are groups of K, which begin inside of blocks of %d; scale by rows", BLOCK)
+  end
+  local name = grouped[groups.mode]
+  local of = read_scales[name]
+  if of.rows == "block" and of.deep then
+    fail("scale_%s is of blocks of %dx%d, but groups of rows of %s may begin inside of one; scale "
+      .. "%d elements of a row", name:lower(), BLOCK, BLOCK, name, BLOCK)
+  end
+end
+
+local function check_deep(options, p, read_scales)
   local dtype = p.a.tensor.dtype
   if not NARROW[dtype.name] then
     fail("a scale is of blocks of %d of K, which f8e4m3 and f8e5m2 have, and A is %s; scale by "
       .. "rows", BLOCK, dtype)
   elseif options.bits ~= nil then
     fail("a scale is of blocks of K, whose sums are added apart; no order of bits has them")
-  elseif p.groups and p.groups.mode == "k" then
-    fail("there are groups of K, which begin inside of blocks of %d; scale by rows", BLOCK)
   end
+  if p.groups then check_groups(read_scales, p.groups) end
 end
 
 --- The scales of a product of described operands {a =, b =, c =, groups =}: {A = {rows =, deep =,
@@ -74,7 +88,7 @@ function M.read(options, p)
   local l = p.groups and p.groups.n or p.c.extent[3]
   local read_scales = { A = read(options.scale_a, "scale_a", p.a, l, device),
                         B = read(options.scale_b, "scale_b", p.b, l, device) }
-  if scales.is_deep{ scales = read_scales } then check_deep(options, p) end
+  if scales.is_deep{ scales = read_scales } then check_deep(options, p, read_scales) end
   return read_scales
 end
 
