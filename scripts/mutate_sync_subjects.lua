@@ -91,6 +91,13 @@ product("hopper cluster", bf16, bf16, {256, 64, 192},
   hopper{schedule = "cooperative", tile = {64, 64, 64}, groups = 1, cluster = 2, blocks = 2})
 product("mma", f16, f16, {70, 60, 200}, "mma 64x64x64")
 product("mma, bf16 out", bf16, f32, {70, 60, 200}, "mma 64x64x64", {beta = 1})
+local function tcgen05(cluster)
+  return {name = "small", template = "cuttle.gemm_tcgen05", tile = {32, 128, 64}, stages = 2,
+          cluster = cluster}
+end
+-- Three and four tiles, so that two phases of an accumulator are apart.
+product("tcgen05", bf16, f32, {384, 32, 200}, tcgen05(), {beta = 1})
+product("tcgen05, pairs", bf16, f32, {384, 64, 200}, tcgen05(2), {beta = 1})
 product("simt, both turned", f32, f32, {70, 60, 72}, "simt 64x64x16 turned")
 product("simt, columns", f32, f32, {70, 60, 72}, "simt 64x64x16")
 operators["matmul simt, one turned"] = function()

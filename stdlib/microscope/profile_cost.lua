@@ -65,7 +65,7 @@ local function roofline_of(kernel, device, once_bytes)
   local peaks, d, totals = devices.peaks(device), devices.rates(device), kernel.totals
   local of_bytes = 1e3 / peaks.bytes / kernel.launches
   local r = { device = device.name, peak_flops = peaks.flops, peak_bytes = peaks.bytes,
-              peak_tensor_flops = 2 * d.sms * (d.wgmma or d.mma) * d.ghz * 1e9,
+              peak_tensor_flops = 2 * d.sms * (d.tcgen05 or d.wgmma or d.mma) * d.ghz * 1e9,
               sectors_ms = totals.sector_bytes * of_bytes,
               by_block_ms = totals.by_block_bytes and totals.by_block_bytes * of_bytes }
   for _, unit in ipairs(M.units) do

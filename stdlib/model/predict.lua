@@ -70,8 +70,8 @@ local function units_of(w, d)
     special = w.special / d.special / n,
     issue = instructions_of(w) / d.issue,
     shared = (w.wavefronts + d.line_cycles * lines) / d.wavefronts / n,
-    tensor = (devices.tensor_cycles(d, "mma", w.mma) + devices.tensor_cycles(d, "wgmma", w.wgmma))
-      / n,
+    tensor = (devices.tensor_cycles(d, "mma", w.mma) + devices.tensor_cycles(d, "wgmma", w.wgmma)
+      + devices.tensor_cycles(d, "tcgen05", w.tcgen05)) / n,
     l2 = (l2_bytes(w) + spill_bytes(w)) / d.fill_bytes / n,
   }
 end

@@ -21,6 +21,8 @@ function works.mma(w, row)
   local n = row.amount // LANES
   if row.wgmma then
     add(w.wgmma, row.mac_bits, n * row.macs)
+  elseif row.op == "TCGEN05_MMA" then
+    add(w.tcgen05, row.mac_bits, n * row.macs)
   else
     add(w.mma, row.mac_bits, n * row.macs)
     add(w, "mmas", n)
@@ -129,7 +131,7 @@ local names <const> = { "hot", "fma", "fma_f64", "flop", "special", "int", "mmas
 
 local function scale_counts(w, by)
   for _, name in ipairs(names) do w[name] = (w[name] or 0) * by end
-  for _, of in ipairs { w.mma, w.wgmma } do
+  for _, of in ipairs { w.mma, w.wgmma, w.tcgen05 } do
     for bits, macs in pairs(of) do of[bits] = macs * by end
   end
 end
@@ -142,7 +144,7 @@ function M.of(program, registers, local_bytes)
   local w = { kernel = program.name, grid = grid, block = block, blocks = blocks,
               threads = block[1] * block[2] * block[3], shared_bytes = program.shared_bytes,
               registers = registers, local_bytes = local_bytes or 0, mma = {}, wgmma = {},
-              tensors = {} }
+              tcgen05 = {}, tensors = {} }
   for _, row in ipairs(program.rows) do
     if row.n > 0 then add_row(w, row) end
   end

@@ -55,7 +55,7 @@ M.devices = {
 -- More columns, by compute capability. Of one multiprocessor in a clock:
 --   issue       warp instructions                  wavefronts  of shared memory and L1
 --   special     special functions of threads       f64, int    multiply-adds of threads
---   mma, wgmma  multiply-adds of tensor cores, for operands of 16 bits
+--   mma, wgmma, tcgen05  multiply-adds of tensor cores, for operands of 16 bits
 --   fill_bytes  from L2                            l2_bytes    the same where all ask together
 -- Clocks:
 --   line_cycles     of L1 for each line of 128 bytes that a request touches
@@ -74,7 +74,7 @@ local rates = {
   [86] = { f64 = 2, mma = 512, l2_bytes = 47 },
   [89] = { f64 = 2, mma = 512, l2_bytes = 47 },
   [90] = { f64 = 64, mma = 1350, wgmma = 2048 },
-  [100] = { f64 = 64, mma = 1350 },
+  [100] = { f64 = 64, mma = 1350, tcgen05 = 4096 },
 }
 local of_all <const> = { issue = 4, wavefronts = 1, special = 16, int = 64, line_cycles = 1.7,
   fill_bytes = 50, l2_bytes = 56, memory_cycles = 800, shared_cycles = 5, barrier_cycles = 40,
@@ -95,7 +95,7 @@ function M.rates(device)
 end
 
 --- Clocks of one multiprocessor for multiply-adds of its tensor cores. `macs`: of instructions of
---- that kind ("mma" or "wgmma"), by bits of an operand's element; d: of M.rates.
+--- that kind ("mma", "wgmma" or "tcgen05"), by bits of an operand's element; d: of M.rates.
 function M.tensor_cycles(d, kind, macs)
   local rate, cycles = d[kind] or d.mma, 0
   for bits, n in pairs(macs) do

@@ -13,6 +13,7 @@
 --                alpha
 --   seen(config, problem)  the problem as the kernel sees it, A and B exchanged
 --   trouble(config, problem)  why the kernel cannot compute the problem, or nil
+--   never_ran    no hardware has run it: explain says so
 --   knows_plain  variants that are plain are made apart
 --   takes_nested  operands may be nested
 -- A variant is a configuration with what the operands add to it:

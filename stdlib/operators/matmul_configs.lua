@@ -4,7 +4,7 @@
 --   types    names of element types of A and B, or nil: all
 --   majors   what is contiguous in A and B, "N" or "T" as BLAS says it, first of A: {NT = true}
 --   sm       the least compute capability
---   only_sm  the only one: instructions of sm_90a are no others'
+--   only_sm  the only one, or the set of those: instructions of sm_90a are no others'
 --   needs    a function of the problem and the row: may it be taken? nil: for any that it computes
 --   scaled   its threads have registers for sums of blocks of K, which have scales
 --   when     a function of the problem {m =, n =, k =, l =} and the row, or nil: always. p.unsplit:
@@ -21,7 +21,8 @@ local M = {}
 
 local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
 local MMA <const>, HOPPER <const> = "cuttle.gemm_mma", "cuttle.gemm_hopper"
-local DOTS <const> = "cuttle.gemm_dots"
+local DOTS <const>, TCGEN05 <const> = "cuttle.gemm_dots", "cuttle.gemm_tcgen05"
+local TENSOR_MEMORY <const> = { [100] = true, [103] = true, [110] = true } -- who has it
 local F32 <const>, TF32 <const> = { f32 = true }, { tf32 = true }
 local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, u8 = true }
 local F8 <const> = { f8e4m3 = true, f8e5m2 = true }
@@ -339,6 +340,24 @@ M.list = {
     stages = 4, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
     when = never },
 
+  -- Tensor memory. No hardware has run these: the model predicts what is bound by loads from L2,
+  -- of which pairs of blocks need fewer.
+  { name = "tcgen05 256x128x64, pairs", device = "cuda", template = TCGEN05, types = HALVES,
+    only_sm = TENSOR_MEMORY, tile = { 256, 128, 64 }, stages = 6, cluster = 2,
+    when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
+  { name = "tcgen05 128x128x64", device = "cuda", template = TCGEN05, types = HALVES,
+    only_sm = TENSOR_MEMORY, tile = { 128, 128, 64 }, stages = 6, when = is_wide },
+  { name = "tcgen05 256x128x128, pairs", device = "cuda", template = TCGEN05, types = F8,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 256, 128, 128 }, stages = 6, cluster = 2,
+    when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
+  { name = "tcgen05 128x128x128", device = "cuda", template = TCGEN05, types = F8,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 6, when = is_wide },
+  { name = "tcgen05 256x128x32, pairs", device = "cuda", template = TCGEN05, types = TF32,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 256, 128, 32 }, stages = 6, cluster = 2,
+    when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
+  { name = "tcgen05 128x128x32", device = "cuda", template = TCGEN05, types = TF32,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 32 }, stages = 6, when = is_wide },
+
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
   { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
     tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
@@ -437,7 +456,8 @@ local facts <const> = M.facts
 --- Does a GPU have the row's instructions and the memory for its tiles?
 function M.can_run(row, dtype, majors, sm, shared)
   local bytes_of = require(row.template).shared_bytes
-  return sm >= (row.sm or 0) and (row.only_sm == nil or sm == row.only_sm)
+  local only = row.only_sm
+  return sm >= (row.sm or 0) and (only == nil or sm == only or type(only) == "table" and only[sm])
     and (bytes_of == nil or bytes_of(row, dtype, majors) <= shared)
 end
 

@@ -177,12 +177,20 @@ function M.choose(p)
   return choice or { config = config, split = n }, row
 end
 
+-- The explanation of a choice, which says so if no hardware has run the template.
+local function explanation(config, n, p, row)
+  local out = tables.explanation(config.name, M.key(p), row, p.place)
+  out.split = n
+  if require(config.template).never_ran then
+    out.text = out.text .. "; no GPU has run this template yet"
+  end
+  return out
+end
+
 --- A result for the problem, as M.explain tells one.
 function M.told(p, row)
   local config, parts = named(row)
-  local out = tables.explanation(config.name, M.key(p), row, p.place)
-  out.split = parts
-  return out
+  return explanation(config, parts, p, row)
 end
 
 -- Which matrices have modes with more than one stride, and how much of them is read at once.
@@ -202,8 +210,7 @@ function M.explain(p)
     local config, n = M.rule(p)
     choice = { config = config, split = n }
   end
-  local out = tables.explanation(choice.config.name, M.key(p), row, p.place)
-  out.split = choice.split
+  local out = explanation(choice.config, choice.split, p, row)
   if p.nested and not p.glu then
     out.text = ("gather: %s; %s"):format(text_of_nested(p), out.text)
   end
