@@ -142,6 +142,35 @@ def _define(name: str, o: _Operator) -> Any:
 _ops = {name: _define(name, o) for name, o in _OPERATORS.items()}
 
 
+def _define_both_passes() -> Any:
+    """The operator cuttle::linear_cross_entropy_gradients: the sum of scale * loss, and its gradients."""
+
+    def outputs(scale: Any, x: Any, weight: Any, *_: Any) -> Tuple[Any, ...]:
+        return scale.new_empty(()), _like(x), _like(weight)
+
+    def run(made: Tuple[Any, ...], scale: Any, x: Any, weight: Any, target: Any, smoothing: float, z: float,
+            ignored: int) -> None:
+        loss, lse = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
+        rows.linear_cross_entropy_gradients(scale, x, weight, target, smoothing=smoothing, z=z, ignored=ignored,
+                                            out=[loss, lse, *made[1:]])
+        made[0].copy_((loss * scale).sum())
+
+    def save(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*output[1:])
+        ctx.set_materialize_grads(False)
+
+    def backward(ctx: Any, d: Any, *_: Any) -> Tuple[Any, ...]:
+        return (None, *(None if d is None else d * g for g in ctx.saved_tensors), None, None, None, None)
+
+    op = define("linear_cross_entropy_gradients", "Tensor scale, Tensor x, Tensor weight, Tensor target, "
+                "float smoothing, float z, SymInt ignored", outputs, 3, run)
+    op.register_autograd(backward, setup_context=save)
+    return op
+
+
+_both_passes = _define_both_passes()
+
+
 def rms_norm(x: Any, weight: Any, eps: float = 1e-6) -> Any:
     """x / rms(x) * weight; x is (..., N), weight (N,)."""
     return _ops["rms_norm"](x, weight, eps)[0]
@@ -192,9 +221,17 @@ def linear_cross_entropy(x: Any, weight: Any, target: Any, *, ignore_index: int 
     """cross_entropy(x @ weight.T, target), without all logits in memory; x is (..., K), weight (N, K), target (...).
 
     `z_loss` adds that factor times the square of the logarithm of the sum of exp. `chunk`: how many columns of logits
-    are in memory at once.
+    are in memory at once. Without it, a loss "mean" or "sum" of what needs gradients makes them in the forward pass,
+    from logits of some rows at a time: three products in place of four. Such gradients have no gradients.
     """
+    import torch
+
     flat, rows_of = x.reshape(-1, x.shape[-1]), target.reshape(-1)
+    needs_gradients = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
+    if needs_gradients and chunk is None and reduction in ("mean", "sum"):
+        scale = (rows_of != ignore_index).float().unsqueeze(-1)
+        scale = scale / scale.sum() if reduction == "mean" else scale
+        return _both_passes(scale, flat, weight, rows_of.unsqueeze(-1), label_smoothing, z_loss, ignore_index)[0]
     loss = _ops["linear_cross_entropy"](flat, weight, rows_of.unsqueeze(-1), label_smoothing, z_loss, ignore_index,
                                         chunk)[0]
     return _reduced("linear_cross_entropy", loss.squeeze(-1).reshape(target.shape), target, ignore_index, reduction)

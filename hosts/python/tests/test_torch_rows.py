@@ -74,9 +74,14 @@ def test_losses():
                    lambda x, options=options: functional.cross_entropy(x.transpose(1, 2), target, **options), x)
     far = torch.where(target == 63, 99, target)
     for chunk in None, 32:
-        beside(f"linear_cross_entropy, chunk {chunk}",
-               lambda x, w, chunk=chunk: rows.linear_cross_entropy(x, w, far, label_smoothing=0.2, chunk=chunk),
-               lambda x, w: functional.cross_entropy((x @ w.T).transpose(1, 2), far, label_smoothing=0.2), x, weight)
+        for reduction in "mean", "sum":
+            options = {"label_smoothing": 0.2, "reduction": reduction}
+            beside(f"linear_cross_entropy, chunk {chunk}, {reduction}",
+                   lambda x, w, chunk=chunk, o=options: rows.linear_cross_entropy(x, w, far, chunk=chunk, **o),
+                   lambda x, w, o=options: functional.cross_entropy((x @ w.T).transpose(1, 2), far, **o), x, weight)
+    with torch.no_grad():
+        same = rows.linear_cross_entropy(x, weight, far)
+    ok(torch.allclose(same, rows.linear_cross_entropy(x, weight, far)), "linear_cross_entropy, without gradients")
     beside("its z-loss", lambda x, w: rows.linear_cross_entropy(x, w, far, z_loss=0.3, reduction="none"),
            lambda x, w: functional.cross_entropy((x @ w.T).transpose(1, 2), far, reduction="none")
            + torch.where(far == -100, 0.0, 0.3 * (x @ w.T).logsumexp(-1) ** 2), x, weight, atol=1e-3)
@@ -109,7 +114,8 @@ def test_checks():
     x, w, target = data(5, 64), data(64), torch.tensor([[1], [2], [-100], [63], [0]])
     calls = {"rms_norm": (x, w, 1e-6), "add_rms_norm": (x, x, w, 1e-6), "cross_entropy": (x, target, -100),
              "dropout": (x, 0.5, 3),
-             "linear_cross_entropy": (x, data(100, 64), target, 0.0, 0.0, -100, None)}
+             "linear_cross_entropy": (x, data(100, 64), target, 0.0, 0.0, -100, None),
+             "linear_cross_entropy_gradients": (torch.rand(5, 1), x, data(100, 64), target, 0.1, 0.01, -100)}
     for name, args in calls.items():
         torch.library.opcheck(getattr(torch.ops.cuttle, name), args)
         ok(True, f"torch.library.opcheck of {name}")
