@@ -1,6 +1,18 @@
 -- rows.lua: the operators of cuttle.rows on a GPU: first most of them beside the CPU engine, then
 -- their rates beside the device's copy of the same shape. Each input and each result counts once.
--- Usage: CUTTLE_DEVICE=cuda cuttle scripts/bench/rows.lua
+-- Usage: CUTTLE_DEVICE=cuda cuttle scripts/bench/rows.lua [compare | time] [ROWSxCOLUMNS ...]
+-- "compare" and "time" do one of both; shapes are those that are timed, and then nothing else is.
+local only, given_shapes = nil, {}
+for _, a in ipairs(arg) do
+  local n_rows, n_columns = a:match "^(%d+)x(%d+)$"
+  if n_rows then
+    table.insert(given_shapes, {math.tointeger(n_rows), math.tointeger(n_columns)})
+  elseif a == "compare" or a == "time" then
+    only = a
+  else
+    error(("'%s': expected compare, time or a shape such as 32768x4096"):format(a))
+  end
+end
 local optimizers = require "cuttle.optimizers"
 local rows = require "cuttle.rows"
 local fill = kernel("fill", function(x, seed)
@@ -35,6 +47,7 @@ local function quantised(x, dy, w)
   }
 end
 local count = 0
+local function compare_all()
 for _, n in ipairs { 7, 100, 1000, 1024, 4096, 5000, 16384, 32768, 40000, 131072, 600000 } do
   local R = 9
   local x, dy, w, b = random(bf16, R, n), random(bf16, R, n), random(bf16, n), random(bf16, n)
@@ -98,7 +111,8 @@ do -- what takes more than rows: the same calls on the CPU engine, one after the
   end, random(bf16, 1001), random(bf16, 3), random(bf16, 70000))
 end
 print("compared with the CPU engine:", count)
-local function time_rotary()
+end
+local function time_others()
 local function time_optimizer() -- 100 tensors of 8 Mi elements and 100 of 4 Ki
   local parameters, gradients, n = {}, {}, 0
   for i = 1, 200 do
@@ -126,9 +140,9 @@ local function time_dropout()
   local ms = bench(function() rows.dropout_add(x, y, 0.1, 5, {out = y}) end)
   print(("dropout_add 16384x4096: %.3f TB/s"):format(6 * 16384 * 4096 / ms / 1e9))
 end
-time_optimizer()
-time_loss()
-time_dropout()
+  time_optimizer()
+  time_loss()
+  time_dropout()
   local T, H, D <const> = 16384, 32, 128
   local x, w = random(bf16, T, H, D), random(bf16, D)
   local cos, sin = random(f32, T, D // 2), random(f32, T, D // 2)
@@ -143,9 +157,7 @@ time_dropout()
     end
   end
 end
-time_rotary()
-for s, shape in ipairs { { 32768, 1024 }, { 32768, 4096 }, { 8192, 32768 }, { 16384, 131072 } } do
-  local R, n = shape[1], shape[2]
+local function time_shape(R, n)
   local x = random(bf16, R, n)
   local y = zeros(bf16, row_major{R, n})
   local w, b = random(bf16, n), random(bf16, n)
@@ -178,7 +190,7 @@ for s, shape in ipairs { { 32768, 1024 }, { 32768, 4096 }, { 8192, 32768 }, { 16
   time("quantize_fp8_blocks", 1.5, x)
   time("quantize_mxfp8", 1.5, x)
   time("rms_norm_fp8_blocks", 1.5, x, w, 1e-6)
-  if s < 4 then
+  if n <= 65536 then
     local d = random(bf16, R, n)
     time("rms_norm_backward", 3, d, x, w, r, {out = {y, zeros(f32, n)}})
     time("layer_norm_backward", 3, d, x, w, m, r, {out = {y, zeros(f32, n), zeros(f32, n)}})
@@ -190,3 +202,9 @@ for s, shape in ipairs { { 32768, 1024 }, { 32768, 4096 }, { 8192, 32768 }, { 16
   x:close()
   y:close()
 end
+if only ~= "time" and #given_shapes == 0 then compare_all() end
+if only == "compare" then os.exit(true, true) end
+if #given_shapes == 0 then time_others() end
+local shapes <const> = #given_shapes > 0 and given_shapes
+  or { { 32768, 1024 }, { 32768, 4096 }, { 8192, 32768 }, { 16384, 131072 } }
+for _, shape in ipairs(shapes) do time_shape(shape[1], shape[2]) end
