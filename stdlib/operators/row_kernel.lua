@@ -68,7 +68,9 @@ local function problem_of(self, inputs, results, extents, kinds)
   local columns = extents[1]
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
-    n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns) }
+    n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns),
+    swap = #kinds.sizes == 0 and kinds.swap or 0, is_plain = kinds.is_plain,
+    n_rows = reader.product(extents, 2) }
   problem.has_clusters = has_clusters(on_device.target(inputs.device))
   problem.has_boxes = problem.has_clusters
   for _, kind in ipairs(kinds) do
@@ -119,9 +121,10 @@ local function kinds_of(self, inputs, given, columns)
   if self.kinds[key] == nil then
     local found
     local reads_at = {}
-    local note = static_fn(function(kinds, types, n, groups, sizes, by_result)
+    local note = static_fn(function(kinds, types, n, groups, sizes, by_result, more)
       found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at,
-        groups = groups, sizes = sizes, by_result = by_result }
+        groups = groups, sizes = sizes, by_result = by_result,
+        swap = more.swap, is_plain = more.is_plain }
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)
@@ -129,7 +132,7 @@ local function kinds_of(self, inputs, given, columns)
     local note_pick = static_fn(function(name) picks[name] = true end)
     local p = { name = self.name, f = self.f, columns = columns, rows = 1, parts = 1, lanes = 32,
       inputs = inputs, width = 1, deep = 1, vectors = columns, holds = true,
-      n_reductions = 0, note_at = note_at, note_pick = note_pick }
+      each = 1, n_reductions = 0, note_at = note_at, note_pick = note_pick }
     template.probe(p, note) { grid = 1, block = 32 }:source(given)
     check_found(self, found)
     found.picks = picks
@@ -143,9 +146,9 @@ end
 -- {====== Launches ======
 
 local function text_of(p)
-  local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0,
+  local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0, p.slots or 0, p.each,
     p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares), tostring(p.orders),
-    tostring(p.group ~= nil) }
+    tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.is_ahead) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do
     key[#key + 1] = t.kind .. (t.kind == "table" and table.concat(t.extent, ",") or "")
@@ -239,10 +242,10 @@ end
 local function steps_of(self, p, call, results)
   local inputs, extents, options = call.inputs, call.extents, call.options
   local n_rows = reader.product(extents, 2)
-  local n_blocks = blocks_for(p, cdiv(n_rows, p.rows), inputs.device)
+  local n_blocks = blocks_for(p, cdiv(n_rows, p.rows * p.each), inputs.device)
   local outs, steps = results_for(p, results, extents, n_blocks, inputs.device)
   local first = { kernel = kernel_of(self, p), args = { call.args, outs, n_rows },
-    launch = { grid = n_blocks * p.parts, block = p.threads,
+    launch = { grid = n_blocks * p.parts, block = p.threads, pdl = p.overlaps,
       cluster = p.parts > 1 and not p.is_flat and p.parts or nil } }
   if p.stages then table.insert(first.args, 2, boxes_for(p, inputs, extents)) end
   table.insert(steps, 1, first)
@@ -274,7 +277,7 @@ end
 -- Must threads beyond the last row leave it alone, as others write to it?
 local function needs_spared(p, results, n_rows)
   for _, t in ipairs(results) do
-    if t.is_in_place and n_rows % p.rows ~= 0 then return true end
+    if t.is_in_place and n_rows % (p.rows * p.each) ~= 0 then return true end
   end
   return false
 end

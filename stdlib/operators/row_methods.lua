@@ -50,7 +50,7 @@ local function reduction(row, kind, values, more)
   more = more or {}
   row.found[row.seen] = { kind = kind, values = values, combine = more.combine, init = more.init,
     second = more.second, moved = more.moved, u = more.u,
-    is_draw = more.is_draw }
+    add_vector = more.add_vector, start = more.start, is_draw = more.is_draw }
   if more.stand_in then return table.unpack(more.stand_in) end
   return table.unpack(values)
 end
@@ -159,7 +159,20 @@ function Row:max_and_sum_exp(value)
     local top = max(self:max(v), lowest)
     return top, self:sum(self:exp(v - top))
   elseif self.holds then
-    local top, sum = reduction(self, "max", { v }, { stand_in = { v, v },
+    local function add_vector(top, sum, values)
+      local most, more = max(values[0], lowest), {}
+      for e = 1, #values do most = max(most, values[e]) end
+      local now = max(top, most)
+      for e = 0, #values do more[e] = self:exp(values[e] - now) end
+      local n = #values + 1 -- a power of two
+      while n > 1 do
+        n = n // 2
+        for e = 0, n - 1 do more[e] = more[e] + more[e + n] end
+      end
+      return now, sum * self:exp(top - now) + more[0]
+    end
+    local top, sum = reduction(self, "max", { v }, { stand_in = { v, v }, add_vector = add_vector,
+      start = { lowest, cast(0, dtype) },
       second = function(most) return { self:exp(v - max(most, lowest)) } end,
       moved = function(sums, mosts, all)
         return { sums[1] * self:exp(max(mosts[1], lowest) - max(all[1], lowest)) }
@@ -344,7 +357,8 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     known = known, found = {}, seen = 0, kept = 0, keeper = keeper, n_kept_once = 0,
     n_along = 0,
     kept_once = thread.kept_once,
-    holds = p.holds or p.stages, has_two_steps = p.parts == 1 and (p.holds or p.stages),
+    holds = p.holds or p.stages or p.slots,
+    has_two_steps = p.parts == 1 and (p.holds or p.stages) or p.slots ~= nil,
     is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
     note_at = p.note_at, note_pick = p.note_pick,

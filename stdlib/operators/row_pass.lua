@@ -3,6 +3,7 @@
 local internal = ...
 local methods = require "cuttle.row_methods"
 local reducer = require "cuttle.row_reduce"
+local slots = require "cuttle.row_slots"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -12,15 +13,33 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 
 -- {====== Elements ======
 
+-- The same of a thread with slots: `waits_for_slots`: the pass is the row's first.
+local function each_slot(p, thread, body, together)
+  for j = 0, p.deep - 1 do
+    local v = thread.part * (p.deep * p.lanes) + thread.lane + j * p.lanes
+    if thread.waits_for_slots then slots.wait(p, j, thread.is_last_pass) end
+    if p.is_whole or p.parts == 1 and j < p.vectors // p.lanes then
+      body(j, v, together and together(j, v, true))
+    elseif v < p.vectors then
+      body(j, v)
+    end
+    if thread.is_last_pass then slots.refill(p, thread, j) end
+  end
+  thread.waits_for_slots = false
+end
+
 -- body(j, v, found): vector v of the row is the thread's j-th one. `together(j, v, is_in)`, if it
 -- is given, comes first, and all lanes of a warp reach it at once. Those behind the row have the
 -- number of its last vector, which is not theirs to read: is_in is false. It returns `found`.
 local function each_vector(p, thread, body, together)
   local first = thread.part * (p.deep * p.lanes) + thread.lane
+  if p.slots then return each_slot(p, thread, body, together) end
   local inside = body
   if together then inside = function(j, v) body(j, v, together(j, v, true)) end end
   local full = p.is_whole and p.deep or p.parts == 1 and p.vectors // p.lanes or 0
-  if full > 0 and (p.keeps or p.holds) then
+  if full > 0 and (p.swap or p.each > 1) then
+    for j = 0, full - 1 do inside(j, first + j * p.lanes) end
+  elseif full > 0 and (p.keeps or p.holds) then
     for j in range(full) do inside(j, first + j * p.lanes) end
   elseif full > 0 then
     for j in range(0, full, { unroll = p.unroll or 4 }) do inside(j, first + j * p.lanes) end
@@ -54,7 +73,7 @@ function M.open(p, given, row, staged)
     elseif input.kind == "columns" then
       x.slice = t
     else
-      x.slice = t(row, _)
+      x.slice, x.is_in_slots = t(row, _), p.slots ~= nil
       if p.holds then x.held = fragment(t.dtype, { p.width, p.deep }) end
       if x.held and (p.spares or p.group and not p.is_whole) then clear(x.held) end
     end
@@ -90,6 +109,8 @@ local function vectors_of(p, thread, j, v, is_in)
   for i, x in ipairs(thread.inputs) do
     if x.held then
       now[i] = x.held(_, j)
+    elseif x.is_in_slots then
+      now[i] = slots.read(p, thread.ring, i, j)
     elseif x.staged then
       now[i] = read(p, x.staged, thread.lane + j * p.lanes, is_in)
     elseif x.slice then
@@ -154,6 +175,30 @@ local function check_size(p, found)
     .. "make one row_kernel for each", p.name, found.n)
 end
 
+-- What the elements of a vector have for the n-th reduction of groups.
+local function values_at(p, thread, known, kept, at, groups, n)
+  local calls, values = call_vector(p, thread, known, kept, at, groups), {}
+  for e = 0, p.width - 1 do values[e] = calls.rows[e].groups[n].values[1] end
+  return values
+end
+
+-- The same, or what the thread's vector has with which this one swaps: zeros behind the row.
+local function values_for(p, thread, known, kept, at, groups, n)
+  local found = thread.groups[n]
+  if not reducer.is_of_thread(p, found) then
+    return values_at(p, thread, known, kept, at, groups, n)
+  end
+  local j = reducer.partner(p, found, at.j)
+  if j < p.deep then
+    local v = at.v + (j - at.j) * p.lanes
+    local other = { j = j, v = v, words = {}, now = vectors_of(p, thread, j, v, true) }
+    return values_at(p, thread, known, kept, other, groups, n)
+  end
+  local values = values_at(p, thread, known, kept, at, groups, n)
+  for e = 0, p.width - 1 do values[e] = cast(0, internal.kernel.dtype_of(values[e])) end
+  return values
+end
+
 -- The reductions of groups that come before the next one of rows. Each is known as soon as the
 -- warp's lanes have met, so the function is called once more for each of them.
 local function groups_of(p, thread, known, kept, at, is_in)
@@ -161,10 +206,9 @@ local function groups_of(p, thread, known, kept, at, is_in)
   for n, found in ipairs(thread.groups) do
     if found.after <= #known then
       check_size(p, found)
-      local calls = call_vector(p, thread, known, kept, at, groups)
-      local values = {}
-      for e = 0, p.width - 1 do values[e] = calls.rows[e].groups[n].values[1] end
-      groups[n] = reducer.over_group(p, found, values, is_in)
+      local values = values_for(p, thread, known, kept, at, groups, n)
+      groups[n] = reducer.is_of_thread(p, found) and values
+        or reducer.over_group(p, found, values, is_in)
     end
   end
   return groups
@@ -208,10 +252,11 @@ local function itself(found) return found end
 
 -- A draw reads the elements of one thread again: what it needs in registers all threads would have.
 local function read_again(p, thread)
-  local plan = setmetatable({ holds = false, keeps = false, unroll = 1 }, { __index = p })
+  local plan = setmetatable({ holds = false, keeps = false, slots = false, unroll = 1 },
+    { __index = p })
   local again = setmetatable({ inputs = {} }, { __index = thread })
   for i, x in ipairs(thread.inputs) do
-    again.inputs[i] = setmetatable({ held = false }, { __index = x })
+    again.inputs[i] = setmetatable({ held = false, is_in_slots = false }, { __index = x })
   end
   return plan, again
 end
@@ -296,11 +341,26 @@ local function draw_pass(p, thread, known, found, sum)
   return reducer.over_row(p, thread, { column[0] }, { kind = "max", values = { column[0] } })
 end
 
+-- A reduction of two steps in one pass: found.add_vector(first, second, values) adds a vector.
+local function at_once(p, thread, known, kept, found)
+  local first, second = table.unpack(found.start)
+  each_call(p, thread, known, kept, function(calls)
+    local values = {}
+    for e = 0, p.width - 1 do values[e] = calls.rows[e].found[#known + 1].values[1] end
+    first, second = found.add_vector(first, second, values)
+  end)
+  return reducer.over_row_at_once(p, thread, { first }, { second }, found)
+end
+
 -- The results of the next reduction.
-local function reduce_pass(p, thread, known, kept, found)
+local function reduce_pass(p, thread, known, kept, found, is_last)
+  local is_online = p.slots and found.add_vector
+  thread.is_last_pass = is_last and (is_online or not found.second)
+  if is_online then return at_once(p, thread, known, kept, found) end
   local sums = sums_of(p, thread, known, kept, found, itself)
   if found.is_draw then return draw_pass(p, thread, known, found, sums[1]) end
   if not found.second then return reducer.over_row(p, thread, sums, found) end
+  thread.is_last_pass = is_last
   return reducer.over_row_twice(p, thread, sums, found, function(firsts)
     local function second_of(of_element)
       return { kind = "add", values = of_element.second(table.unpack(firsts)) }
@@ -326,7 +386,10 @@ local function store_vector(p, thread, to, v, value_of)
   r[0] = first
   for e = 1, p.width - 1 do r[e] = internal.kernel.widened(value_of(e)) end
   local stored = r.dtype == to.dtype and r or cast(r, to.dtype)
-  if thread.is_row then copy(stored, vector(to(thread.row, _), p, v)) end
+  local function store()
+    if thread.is_row then copy(stored, vector(to(thread.row, _), p, v)) end
+  end
+  if thread.later then thread.later[#thread.later + 1] = store else store() end
 end
 
 local function add_columns(p, thread, sum, j, value_of)
@@ -381,13 +444,6 @@ local function store_once(thread, returned, results)
   end
 end
 
-local function has_pass(returned)
-  for i = 1, #returned do
-    if M.kind_of(returned[i]) ~= "once" then return true end
-  end
-  return false
-end
-
 -- What the function returns was found when it was first called for such arguments.
 local function check_kinds(p, returned)
   local is_same = #returned == #p.kinds
@@ -399,25 +455,65 @@ local function check_kinds(p, returned)
     .. "make one row_kernel for each", p.name, #returned, #p.kinds)
 end
 
-function M.do_row(p, thread, results)
+--- Begins with a thread's part of a row: what comes before its first reduction. Returns what
+--- M.end_row needs; other rows may begin in between.
+function M.begin_row(p, thread)
   if p.holds then load(p, thread) end
-  local kept, known = {}, {}
+  local kept = {}
   thread.kept_once = {}
-  local row = M.call_first(p, thread, known, function(value, number)
+  local row = M.call_first(p, thread, {}, function(value, number)
     if p.keeps then
       kept[number] = fragment(internal.kernel.dtype_of(value), { p.width, p.deep })
       if p.group and not p.is_whole then clear(kept[number]) end -- lanes behind the row read it
     end
     return value
   end)
+  thread.groups = row.groups
+  return { row = row, kept = kept }
+end
+
+-- Is there a pass that stores elements?
+local function stores_elements(p)
+  for _, kind in ipairs(p.kinds) do
+    if kind ~= "once" then return true end
+  end
+  return p.group ~= nil
+end
+
+--- The pass of a row's only reduction; all blocks find its sums in the places once they have met.
+function M.publish(p, thread, begun, places)
+  local found = begun.row.found[1]
+  reducer.publish(p, thread, places, sums_of(p, thread, {}, begun.kept, found, itself), found)
+end
+
+--- The results of a row whose sums are in the places.
+function M.end_published(p, thread, begun, places, results)
+  local known = { reducer.collect(p, thread, places, begun.row.found[1]) }
+  return function()
+    check_kinds(p, (select(2, M.call_first(p, thread, known))))
+    store_pass(p, thread, known, begun.kept, results)
+    store_once(thread, (select(2, M.call_first(p, thread, known))), results)
+  end
+end
+
+--- The reductions of a row, and its results.
+function M.end_row(p, thread, begun, results)
   if p.orders and p.lanes <= WARP then sync_warp() end -- what is picked comes before the stores
   if thread.waits then cluster_wait() end
-  thread.groups = row.groups
-  for n, found in ipairs(row.found) do known[n] = reduce_pass(p, thread, known, kept, found) end
+  local known, found, stores = {}, begun.row.found, stores_elements(p)
+  for n, reduction in ipairs(found) do
+    local is_last = not stores and n == #found
+    known[n] = reduce_pass(p, thread, known, begun.kept, reduction, is_last)
+  end
   local returned = select(2, M.call_first(p, thread, known))
   check_kinds(p, returned)
-  if p.group or has_pass(returned) then store_pass(p, thread, known, kept, results) end
+  thread.is_last_pass = true
+  if stores then store_pass(p, thread, known, begun.kept, results) end
   if not p.group then store_once(thread, returned, results) end
+end
+
+function M.do_row(p, thread, results)
+  M.end_row(p, thread, M.begin_row(p, thread), results)
 end
 
 -- {====== Sums of columns ======

@@ -1,16 +1,21 @@
 -- row_plan.lua: how threads share the rows of a row_kernel. A plan is
 --   columns   of the problem                 width    elements of a vector
 --   vectors   of a row                       lanes    threads of a row in a block
---   rows      of a block                     parts    blocks of a cluster that share a row
+--   rows      of a block at once             parts    blocks of a cluster that share a row
+--   each      rows of which a thread has a part, one after the other
 --   deep      vectors of a thread            holds    in registers, or read again in each pass
 --   is_whole  the threads' vectors are the row's, with none left over
 --   is_flat   blocks that share a row are no cluster, as nothing is reduced
 --   in_turns  blocks take rows in turns      stages   slots of shared memory for parts of rows
 --   box, boxes  elements of a box, and boxes of a part
+--   slots     of shared memory for a thread's vectors of the rows of its turns
+--   is_ahead  a cluster exchanges what it reduces of the next row while it stores a row
+--   overlaps  the launch may begin while the one before it ends
 --   per_sm    blocks in turns of a multiprocessor
 --   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
 --   group     columns of the largest group that is reduced, which lies in the lanes of one warp;
 --             nil: no groups
+--   swap      columns of the largest group whose halves a thread exchanges among its vectors, nil
 --   shape, why  for explain
 local M = {}
 
@@ -22,11 +27,20 @@ local HELD_THREADS <const> = 512 -- of a multiprocessor, with the registers for 
 local MOST_LANES <const> = 512 -- threads that hold a row with MOST_BYTES each
 local MOST_PARTS <const> = 8 -- more blocks in a cluster need a permission
 local MOST_BOX <const> = 256 -- elements of a box along a mode
+local RESIDENT_LANES <const> = 1024
+local SLOT_BYTES <const> = 229376 -- of a block's slots of whole rows
+local MOST_SWAPPED <const> = 8 -- vectors of a thread that exchanges halves
+local MANY_BLOCKS <const> = 1024 -- if more are left, a thread has two rows
 local KEPT <const> = 32 -- elements of a thread that are kept from pass to pass
 local RING_BYTES <const>, STAGES <const> = 196608, 3 -- of the slots of a multiprocessor; of a block
 
 --- The least number that has to divide the columns, for groups of at most so many of them.
 function M.divisor(most) return math.max(1, most // WARP) end
+
+--- Do all warps of the cluster that has a row exchange what they have at once?
+function M.meets_at_once(p)
+  return p.parts > 1 and p.lanes > WARP and p.lanes // WARP * p.parts <= WARP
+end
 
 -- Threads for so many vectors, if each is to hold at most `most` of them.
 local function lanes_for(vectors, most, limit)
@@ -43,6 +57,7 @@ function M.finish(p)
   p.is_whole = p.deep * p.lanes * p.parts == p.vectors
   p.keeps = p.deep * p.width <= KEPT
   p.threads = p.rows * p.lanes
+  p.each = 1
   return p
 end
 
@@ -67,12 +82,16 @@ local function staged(p, problem)
     and STAGES * slot <= RING_BYTES
   local is_aligned = box * problem.smallest >= WIDE_BYTES and part * problem.smallest % 128 == 0
   if not (problem.has_boxes and fits and is_aligned) then return nil end
-  local lanes = math.max(BLOCK, lanes_for(part, elements, MOST_LANES))
-  p.per_sm = math.max(1, math.min(ring_blocks[lanes], RING_BYTES // (2 * slot)))
+  local most = parts > 1 and problem.n_columns == 1 and 2 * MOST_LANES or MOST_LANES
+  local lanes = math.max(BLOCK, lanes_for(part, elements, most))
+  p.per_sm = math.max(1, math.min(ring_blocks[lanes] or 1, RING_BYTES // (2 * slot)))
   p.stages = p.per_sm > 4 and 2 or math.min(4, RING_BYTES // (p.per_sm * slot))
-  p.holds, p.box, p.boxes = false, box, boxes
-  return chosen(p, "staged", lanes, parts, "TMA brings the next rows to shared memory, while "
+  p.holds, p.box, p.boxes, p.overlaps = false, box, boxes, true
+  local plan = chosen(p, "staged", lanes, parts, "TMA brings the next rows to shared memory, while "
     .. "blocks keep sums of columns")
+  plan.is_ahead = problem.is_plain and problem.n_columns > 1 and M.meets_at_once(plan)
+  plan.keeps = plan.keeps and not plan.is_ahead
+  return plan
 end
 
 -- A row that a warp or a block holds in registers, or nil.
@@ -90,6 +109,42 @@ local function held(p, few, most, stores)
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
 
+-- A row that stays in shared memory while a block or a pair of them takes rows in turns. nil: its
+-- vectors are not the threads' with none left over, or too many.
+local function resident(p, problem)
+  local parts, slot = problem.stores and 2 or 1, RESIDENT_LANES * p.width * problem.bytes
+  local deep = p.vectors // (RESIDENT_LANES * parts)
+  local is_whole = deep > 0 and deep * RESIDENT_LANES * parts == p.vectors
+  if not problem.has_clusters or problem.n_reductions == 0 or not is_whole
+    or p.width * problem.smallest < WIDE_BYTES then return nil end
+  local n = SLOT_BYTES // slot
+  if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
+  p.slots, p.per_sm, p.min_blocks = n, 1, 1
+  p.holds, p.in_turns, p.overlaps = false, true, true
+  return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
+    .. "the next one while it stores", parts == 1 and "a block" or "a pair of blocks")
+end
+
+-- A row whose groups swap halves, with both halves in a thread. nil: no lanes of a warp fit.
+local function swapped(p, problem)
+  local lanes = problem.swap // (2 * p.width)
+  if lanes < 1 or lanes > WARP or p.vectors % lanes ~= 0 or p.vectors > MOST_SWAPPED * lanes then
+    return nil
+  end
+  p.swap = problem.swap
+  return chosen(p, "warp", lanes, 1, "%d threads hold a row, and both halves of what turns", lanes)
+end
+
+-- Two rows for each thread, if that leaves many blocks: more of them come at once.
+local function with_rows(p, problem)
+  local has_many = problem.n_rows >= 2 * p.rows * MANY_BLOCKS
+  if p.shape == "warp" and not p.in_turns and problem.n_reductions == 0 and has_many then
+    p.each = 2
+  end
+  p.overlaps = p.in_turns or p.each > 1
+  return p
+end
+
 --- The plan for a problem:
 ---   columns   of a row                 bytes     of one column of all inputs that have rows
 ---   largest, smallest  bytes of an element of what has rows
@@ -99,6 +154,9 @@ end
 ---   n_reductions, n_columns   of the function: reductions of rows, sums of columns
 ---   stores    are there results with all columns
 ---   group     columns of its largest group, nil: none
+---   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
+---   is_plain  one reduction, a sum or the like, that needs one pass
+---   n_rows
 function M.plan(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,
     per_sm = 8 }
@@ -118,8 +176,12 @@ function M.plan(problem)
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
+  local by_swaps = swapped(p, problem)
+  if by_swaps then return with_rows(by_swaps, problem) end
   local by_threads = held(p, few, most, problem.stores)
-  if by_threads then return by_threads end
+  if by_threads then return with_rows(by_threads, problem) end
+  local in_slots = not p.in_turns and resident(p, problem)
+  if in_slots then return in_slots end
   -- A second reduction needs registers that a thread with more of the row does not have.
   local is_light = problem.n_reductions == 1
   local lanes, parts = is_light and 128 or 256, MOST_PARTS

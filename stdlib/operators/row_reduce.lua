@@ -2,6 +2,7 @@
 -- threads, warps and blocks of a row combine it. `found` is a reduction as row_methods.lua notes
 -- it: its kind or its function `combine` with `init`, and `values`, of which it is made.
 local internal = ...
+local planner = require "cuttle.row_plan"
 local M = {}
 
 -- {====== Reductions ======
@@ -120,6 +121,32 @@ local function spread(thread, values, level)
   return reads
 end
 
+-- {====== Ahead of the row ======
+-- What a cluster's warps have of the next row is exchanged while they finish the row before.
+
+--- Puts the thread's sums of a row where all warps of the cluster find them. The places are made
+--- by the first call.
+function M.publish(p, thread, places, sums, found)
+  local warps = p.lanes // WARP
+  for i, v in ipairs(sums) do
+    places[i] = places[i] or shared(internal.kernel.dtype_of(v), { warps * p.parts, 2 })
+    local value = warp_reduce(v, found.kind, WARP)
+    if threadIdx.x % WARP < p.parts then
+      map_shared_rank(places[i], threadIdx.x % WARP)[{ thread.part * warps + threadIdx.x // WARP,
+        thread.turn % 2 }] = value
+    end
+  end
+end
+
+--- The row's values, after all blocks have met.
+function M.collect(p, thread, places, found)
+  local n, values = p.lanes // WARP * p.parts, {}
+  for i, place in ipairs(places) do
+    values[i] = warp_reduce(place[{ threadIdx.x % WARP % n, thread.turn % 2 }], found.kind, n)
+  end
+  return values
+end
+
 -- {====== Over groups of columns ======
 -- `values` has a vector's elements, from 0 on, and so has what is returned; `is_in`: the vector is
 -- one of the row's. A group lies in one vector, or is made of those of neighbouring lanes.
@@ -152,15 +179,36 @@ local function combined(p, found, values, is_in)
   return out
 end
 
+--- Do two vectors of one thread swap?
+function M.is_of_thread(p, found)
+  return p.swap and found.kind == "swap" and found.n // 2 >= p.width * p.lanes
+end
+
+--- The vector of the thread that swaps with its j-th one.
+function M.partner(p, found, j) return j ~ found.n // (2 * p.width * p.lanes) end
+
 function M.over_group(p, found, values, is_in)
   return (found.kind == "swap" and swapped or combined)(p, found, values, is_in)
 end
 
 -- {====== Over the row ======
 
+-- All warps of a cluster at once, if a warp can read what they have.
+local function cluster_level(p, thread, warps)
+  return { n = warps * p.parts, meet = sync_cluster, put = function(slots, turn, field)
+    if threadIdx.x % WARP < p.parts then
+      local at = thread.part * warps + threadIdx.x // WARP
+      map_shared_rank(slots, threadIdx.x % WARP)[{ at, turn }] = field
+    end
+  end }
+end
+
 -- Beyond a warp, who exchanges what they have: the warps of a block, then the blocks of a cluster.
-local function levels_of(p, thread)
-  local levels = {}
+local function levels_of(p, thread, in_steps)
+  local levels, warps = {}, p.lanes // WARP
+  if not in_steps and planner.meets_at_once(p) then
+    return { cluster_level(p, thread, warps) }
+  end
   if p.lanes > WARP then
     levels[1] = { n = p.lanes // WARP, meet = sync_threads, put = function(slots, turn, field)
       if threadIdx.x % WARP == 0 then slots[{ threadIdx.x // WARP, turn }] = field end
@@ -196,14 +244,8 @@ function M.over_row(p, thread, sums, found)
   return values
 end
 
---- The same of a reduction of two steps, which warps, blocks and the cluster exchange at once.
---- found.second(first results...) lists the values of the second step, which are added up; they
---- may depend on what the first step finds among a warp's elements. found.moved(seconds, firsts,
---- all) says what sums would be if they had been made with `all` in the place of `firsts`.
---- sum_second(found, firsts) makes the second pass. Returns the first results, then the sums.
-function M.over_row_twice(p, thread, sums, found, sum_second)
-  local firsts = over_warp(p, sums, found.kind)
-  local seconds = over_warp(p, sum_second(firsts), "add")
+-- Warps, blocks and the cluster exchange what both steps of a reduction have found.
+local function exchange_both(p, thread, firsts, seconds, found)
   for _, level in ipairs(levels_of(p, thread)) do
     local n, both = #firsts, table.move(seconds, 1, #seconds, #firsts + 1, { table.unpack(firsts) })
     local at, own = threadIdx.x % WARP % level.n, {}
@@ -214,6 +256,23 @@ function M.over_row_twice(p, thread, sums, found, sum_second)
     for i, v in ipairs(seconds) do seconds[i] = warp_reduce(v, "add", level.n) end
   end
   return table.move(seconds, 1, #seconds, #firsts + 1, firsts)
+end
+
+--- The same of a reduction of two steps, which warps, blocks and the cluster exchange at once.
+--- found.second(first results...) lists the values of the second step, which are added up; they
+--- may depend on what the first step finds among a warp's elements. found.moved(seconds, firsts,
+--- all) says what sums would be if they had been made with `all` in the place of `firsts`.
+--- sum_second(found, firsts) makes the second pass. Returns the first results, then the sums.
+function M.over_row_twice(p, thread, sums, found, sum_second)
+  local firsts = over_warp(p, sums, found.kind)
+  return exchange_both(p, thread, firsts, over_warp(p, sum_second(firsts), "add"), found)
+end
+
+--- The same of a reduction whose two steps a thread has made at once.
+function M.over_row_at_once(p, thread, firsts, seconds, found)
+  local all = over_warp(p, firsts, found.kind)
+  local moved = over_warp(p, found.moved(seconds, firsts, all), "add")
+  return exchange_both(p, thread, all, moved, found)
 end
 
 -- {====== Shares ======
@@ -236,7 +295,7 @@ function M.share_of(p, thread, sum, u)
   local lane_sum = up_to(own, lanes)
   local before = where(threadIdx.x % lanes > 0, shfl_up(lane_sum, 1, lanes), 0.0)
   local total, offset = shfl_idx(lane_sum, lanes - 1, lanes), cast(0, f64)
-  for i, level in ipairs(levels_of(p, thread)) do
+  for i, level in ipairs(levels_of(p, thread, true)) do
     local at = i == 1 and p.lanes > WARP and threadIdx.x // WARP or thread.part
     local read = spread(thread, { total }, level)[1]
     local sums = up_to(read(threadIdx.x % WARP % level.n), level.n)

@@ -8,6 +8,7 @@
 local internal = ...
 local methods = require "cuttle.row_methods"
 local passes = require "cuttle.row_pass"
+local slots = require "cuttle.row_slots"
 local M = {}
 
 -- {====== Kernels ======
@@ -25,13 +26,20 @@ end
 -- p.rows of them, a cluster one.
 local function in_row(p, thread, turn, count, given, n_rows, staged)
   local row, is_row = turn, true
-  if p.rows > 1 then
+  if p.rows * p.each > 1 then
     row = turn * p.rows + threadIdx.x // p.lanes
     is_row = row < n_rows
     row = min(row, n_rows - 1)
   end
   return { lane = thread.lane, part = thread.part, sums = thread.sums, waits = thread.waits,
     turn = count, row = row, is_row = is_row, inputs = passes.open(p, given, row, staged) }
+end
+
+-- The launch may begin while the one before it ends, and the next one while it ends.
+local function begin_grid(p)
+  if not p.overlaps then return end
+  grid_dependency_wait()
+  grid_dependency_launch()
 end
 
 -- For all rows at once. Its arguments are the inputs by name, the results r1, r2, ..., and the
@@ -41,7 +49,18 @@ local function make_direct(p)
     local thread = new_thread(p)
     thread.waits = p.parts > 1 and not p.is_flat
     if thread.waits then cluster_arrive() end
-    passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given, n_rows), results)
+    begin_grid(p)
+    if p.each == 1 then
+      return passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given, n_rows), results)
+    end
+    local mine, begun, later = {}, {}, {}
+    for i = 1, p.each do
+      mine[i] = in_row(p, thread, blockIdx.x * p.each + i - 1, i - 1, given, n_rows)
+      mine[i].later = later
+      begun[i] = passes.begin_row(p, mine[i])
+    end
+    for i = 1, p.each do passes.end_row(p, mine[i], begun[i], results) end
+    for _, store in ipairs(later) do store() end
   end, p.min_blocks and { min_blocks = p.min_blocks })
 end
 
@@ -51,6 +70,7 @@ local function make_turns(p)
     local thread = new_thread(p)
     thread.sums = passes.new_columns(p)
     if p.parts > 1 then sync_cluster() end
+    begin_grid(p)
     local n_turns, turn = cdiv(n_rows, p.rows), blockIdx.x // p.parts
     local count = 0
     while turn < n_turns do
@@ -59,6 +79,29 @@ local function make_turns(p)
     end
     passes.store_columns(p, thread, results)
   end)
+end
+
+-- {====== Rows in slots of shared memory ======
+
+local function make_resident(p)
+  return kernel(p.name, function(given, results, n_rows)
+    local thread = new_thread(p)
+    local ring = slots.new(p, given)
+    thread.ring = ring
+    if p.parts > 1 then sync_cluster() end
+    begin_grid(p)
+    local turn, count, step = blockIdx.x // p.parts, 0, gridDim.x // p.parts
+    local function row_at(k) return min(turn + k * step, n_rows - 1), turn + k * step < n_rows end
+    slots.begin(p, thread, given, row_at)
+    while turn < n_rows do
+      local now = in_row(p, thread, turn, count, given, n_rows)
+      now.ring, now.waits_for_slots = ring, true
+      now.next = { given = given, row_at = row_at }
+      passes.do_row(p, now, results)
+      ring.first = slots.next_first(p, ring)
+      turn, count = turn + step, count + 1
+    end
+  end, p.min_blocks and { min_blocks = p.min_blocks })
 end
 
 -- {====== Rows that come by TMA ======
@@ -90,10 +133,64 @@ local function make_ring(p, boxes)
   return ring
 end
 
+-- The block's part of a row in a slot.
+local function staged_in(p, ring, slot)
+  local staged = {}
+  for i, s in pairs(ring.slots) do
+    staged[i] = view(s(_, _, slot), layout(p.box * p.boxes))
+  end
+  return staged
+end
+
+-- The rows of a function with one reduction: the cluster exchanges what it has of the next row
+-- while it stores a row.
+local function make_ahead(p)
+  return kernel(p.name, function(given, boxes, results, n_rows)
+    local thread, ring, places = new_thread(p), make_ring(p, boxes), {}
+    thread.sums = passes.new_columns(p)
+    begin_grid(p)
+    sync_cluster()
+    local turn, step = blockIdx.x // p.parts, gridDim.x // p.parts
+    if threadIdx.x == 0 then
+      for slot = 0, p.stages - 1 do
+        if turn + slot * step < n_rows then fetch(ring, thread, turn + slot * step, slot) end
+      end
+    end
+    local state, ahead, count = pipeline_state(p.stages), pipeline_state(p.stages), 0
+    local function publish(row, number)
+      ring.full[ahead.slot]:wait(ahead.parity)
+      local now = in_row(p, thread, row, number, given, n_rows, staged_in(p, ring, ahead.slot))
+      passes.publish(p, now, passes.begin_row(p, now), places)
+    end
+    publish(turn, 0)
+    cluster_arrive()
+    ahead:advance()
+    while turn < n_rows do
+      local now = in_row(p, thread, turn, count, given, n_rows, staged_in(p, ring, state.slot))
+      local begun = passes.begin_row(p, now)
+      cluster_wait()
+      local finish = passes.end_published(p, now, begun, places, results)
+      local next = turn + step
+      if next < n_rows then publish(next, count + 1) end
+      cluster_arrive()
+      finish()
+      sync_threads() -- all have read the slot
+      local later = turn + p.stages * step
+      if threadIdx.x == 0 and later < n_rows then fetch(ring, thread, later, state.slot) end
+      state:advance()
+      ahead:advance()
+      turn, count = next, count + 1
+    end
+    cluster_wait()
+    passes.store_columns(p, thread, results)
+  end)
+end
+
 local function make_staged(p)
   return kernel(p.name, function(given, boxes, results, n_rows)
     local thread, ring = new_thread(p), make_ring(p, boxes)
     thread.sums = passes.new_columns(p)
+    begin_grid(p)
     if p.parts > 1 then sync_cluster() else sync_threads() end
     local turn, step = blockIdx.x // p.parts, gridDim.x // p.parts
     if threadIdx.x == 0 then
@@ -104,11 +201,8 @@ local function make_staged(p)
     local state, count = pipeline_state(p.stages), 0
     while turn < n_rows do
       ring.full[state.slot]:wait(state.parity)
-      local staged = {}
-      for i, s in pairs(ring.slots) do
-        staged[i] = view(s(_, _, state.slot), layout(p.box * p.boxes))
-      end
-      passes.do_row(p, in_row(p, thread, turn, count, given, n_rows, staged), results)
+      passes.do_row(p, in_row(p, thread, turn, count, given, n_rows,
+        staged_in(p, ring, state.slot)), results)
       sync_threads() -- all have read the slot
       local next = turn + p.stages * step
       if threadIdx.x == 0 and next < n_rows then fetch(ring, thread, next, state.slot) end
@@ -123,7 +217,8 @@ end
 
 --- The kernel of a plan.
 function M.make(p)
-  if p.stages then return make_staged(p) end
+  if p.stages then return p.is_ahead and make_ahead(p) or make_staged(p) end
+  if p.slots then return make_resident(p) end
   return p.in_turns and make_turns(p) or make_direct(p)
 end
 
@@ -136,7 +231,11 @@ function M.probe(p, note)
     local thread = in_row(p, new_thread(p), blockIdx.x, 0, given, 1)
     local row, returned = passes.call_first(p, thread, {})
     local kinds, types, groups, by_result = {}, {}, {}, {}
-    for i, found in ipairs(row.groups) do groups[i] = found.n end
+    local swap = 0
+    for i, found in ipairs(row.groups) do
+      groups[i] = found.n
+      swap = found.kind == "swap" and swap and math.max(swap, found.n) or nil
+    end
     for i = 1, #returned do
       local value = returned[i]
       kinds[i] = passes.kind_of(value)
@@ -147,7 +246,10 @@ function M.probe(p, note)
     end
     local n = 0
     for _, found in ipairs(row.found) do n = n + (found.second and 2 or 1) end -- of two steps
-    note(kinds, types, n, groups, row.sizes, by_result)
+    local one = row.found[1]
+    local is_plain = #row.found == 1 and #groups == 0
+      and not (one.second or one.combine or one.is_draw)
+    note(kinds, types, n, groups, row.sizes, by_result, { swap = swap or 0, is_plain = is_plain })
   end)
 end
 

@@ -55,16 +55,18 @@ do -- nothing but -inf, and values that are not finite
 end
 -- expect: -inf	1.0	true
 
-do -- two blocks of long rows fit a multiprocessor; blocks of a cluster have no limit
+do -- two blocks of long rows fit a multiprocessor, and one of those that keep a row in shared
+  -- memory; blocks of a cluster have no limit
   local softmax = require "cuttle.rows".softmax
-  for _, n in ipairs{4096, 32768, 131072} do
+  for _, n in ipairs{4096, 32768, 131072, 131080} do
     local text = softmax:source(zeros(bf16, row_major{1, n}))
     print(n, text:match "__launch_bounds__(%b())")
   end
 end
 -- expect: 4096	(128)
 -- expect: 32768	(256, 2)
--- expect: 131072	(256)
+-- expect: 131072	(1024, 1)
+-- expect: 131080	(512)
 
 -- {====== Draws ======
 

@@ -1,0 +1,72 @@
+-- Rows that stay in shared memory while blocks take them in turns, against plain Lua: as many rows as
+-- blocks, and more; one block for a row or a pair; in place; two arguments; a draw.
+local rows = require "cuttle.rows"
+local COLUMNS <const> = 131072
+
+local function near(a, b) return math.abs(a - b) <= 2.0 ^ -7 * math.abs(b) + 1e-9 end
+
+local function row_list(x, r)
+  return view(tile(x, {1, COLUMNS}, {r, 0}), layout(COLUMNS)):totable()
+end
+
+-- The lse, the sum of squares, the mean and the variance of a list of numbers.
+local function facts(list)
+  local top, sum, squares, total, variance = -math.huge, 0, 0, 0, 0
+  for _, v in ipairs(list) do top, total = math.max(top, v), total + v end
+  local mean = total / #list
+  for _, v in ipairs(list) do
+    sum, squares, variance = sum + math.exp(v - top), squares + v * v, variance + (v - mean) ^ 2
+  end
+  return top + math.log(sum), squares / #list, mean, variance / #list
+end
+
+local function wrong_in(R)
+  local x, dy, wrong = randn(bf16, row_major{R, COLUMNS}), randn(bf16, row_major{R, COLUMNS}), 0
+  local function expect(got, want)
+    if not near(got, want) then wrong = wrong + 1 end
+  end
+  local target = zeros(i32, row_major{R, 1})
+  for r = 0, R - 1 do target[{r, 0}] = r == 3 and -100 or 1000 * r + 7 end
+  local loss, lse = rows.cross_entropy(x, target, -100)
+  local norm, scale = rows.rms_norm(x, ones(bf16, COLUMNS), 0.0)
+  local _, mean, deviation = rows.layer_norm(x, ones(bf16, COLUMNS), ones(bf16, COLUMNS), 0.0)
+  local dx, lists = rows.softmax_backward(dy, x), {}
+  for r = 0, R - 1 do lists[r] = row_list(x, r) end
+  local p = rows.softmax(x, {out = x})
+  for r = 0, R - 1 do
+    local list, dys = lists[r], row_list(dy, r)
+    local all, squares, average, variance = facts(list)
+    local column, dot = 1000 * r + 7, 0
+    for i, v in ipairs(list) do dot = dot + v * dys[i] end
+    local v = list[column + 1]
+    expect(lse[{r, 0}], all)
+    expect(loss[{r, 0}], r == 3 and 0.0 or all - v)
+    expect(scale[{r, 0}], squares ^ -0.5)
+    expect(norm[{r, column}], v * squares ^ -0.5)
+    if math.abs(mean[{r, 0}] - average) > 1e-5 then wrong = wrong + 1 end
+    expect(deviation[{r, 0}], variance ^ -0.5)
+    expect(dx[{r, column}], (dys[column + 1] - dot) * v)
+    expect(p[{r, column}], math.exp(v - all))
+  end
+  return wrong
+end
+print(wrong_in(1), wrong_in(6))
+-- expect: 0	0
+
+for _, case in ipairs{{"cross_entropy", zeros(i32, row_major{2, 1}), -100}, {"softmax"}, {"argmax"},
+                      {"softmax_backward", zeros(bf16, row_major{2, COLUMNS})}} do
+  local name <const> = case[1]
+  local found = rows[name]:explain(zeros(bf16, row_major{2, COLUMNS}), table.unpack(case, 2))
+  print(name, found.shape, found.parts, found.deep)
+end
+-- expect: cross_entropy	resident	1	16
+-- expect: softmax	resident	2	8
+-- expect: argmax	resident	1	16
+-- expect: softmax_backward	resident	2	8
+
+do -- nothing that check finds
+  local x = randn(bf16, row_major{5, COLUMNS})
+  local checked <const> = {check = not device().sm}
+  print(allclose(rows.quantize(x, checked), (rows.quantize(x))))
+end
+-- expect: true
