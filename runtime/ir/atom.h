@@ -78,6 +78,8 @@ static inline bool ct_sm_has_tcgen05(int sm) { return sm >= 100 && sm < 120; }
 static inline int ct_atom_blocks(const CtAtom *atom) {
   return atom->from_tensor[CT_ATOM_C] ? atom->threads : 1;
 }
+/* Of an instruction of tcgen05 that names it, a product or a copy of scales: is it of a pair of blocks? */
+bool ct_atom_is_of_pair(const CtAtom *atom);
 /* The bits of one lane that a copy of tensor memory moves, and how many lanes. */
 typedef struct CtTmemShape {
   int lanes, bits;

@@ -44,14 +44,17 @@ static const TmemRow tmems[] = {
 
 /* {====== From rows to atoms ====== */
 
-/* The forms of a row: A in shared memory, or in tensor memory; or a pair of blocks, with A in shared memory. */
+/* The forms of a row: of one block or of a pair, with A in shared memory or in tensor memory. */
 typedef struct UmmaForm {
   const char *name;
   int blocks;
   bool is_a_shared;
 } UmmaForm;
 
-static const UmmaForm forms[] = {{"SS", 1, true}, {"TS", 1, false}, {"2x1SM_SS", 2, true}};
+static const UmmaForm forms[] = {
+    {"SS", 1, true}, {"TS", 1, false}, {"2x1SM_SS", 2, true}, {"2x1SM_TS", 2, false}};
+/* With scales: of one block, and of a pair. */
+static const UmmaForm *const scaled_forms[] = {&forms[0], &forms[2]};
 
 /* (block, (row, column)) -> element of a matrix whose rows the blocks share. */
 static void put_rows(char out[CT_ATOM_TEXT_MAX], int blocks, int rows, int columns) {
@@ -98,20 +101,22 @@ static CtAtom from_umma(const UmmaRow *row, const UmmaForm *form, int m, int n) 
   return atom;
 }
 
-/* A matrix of scales has the rows of A, or of B, and `vec` columns. */
-enum { SCALED_M = 128, SCALED_NS = 8, SCALED_STEP = 32 };
+/* A matrix of scales has the rows of A, or of B, and `vec` columns. Each block of a pair has its rows of A's scales, and
+   all of B's. */
+enum { SCALED_ROWS = 128, SCALED_NS = 8, SCALED_STEP = 32 };
 
-static CtAtom from_umma_scaled(const UmmaScaledRow *row, int n) {
+static CtAtom from_umma_scaled(const UmmaScaledRow *row, const UmmaForm *form, int n) {
   const UmmaRow plain = {row->operation, row->kind, CT_ATOM_TYPE_F32, row->a, row->b, true};
-  CtAtom atom = from_umma(&plain, &forms[0], SCALED_M, n);
-  ct_atom_put(atom.name, "SM100_MMA_%s_SS<%s,%s,f32,%s,%d,%d%s>", row->operation,
+  int m = SCALED_ROWS * form->blocks;
+  CtAtom atom = from_umma(&plain, form, m, n);
+  ct_atom_put(atom.name, "SM100_MMA_%s_%s<%s,%s,f32,%s,%d,%d%s>", row->operation, form->name,
               ct_atom_types[row->a].name, ct_atom_types[row->b].name,
-              ct_atom_types[row->scale].name, SCALED_M, n, row->tail);
+              ct_atom_types[row->scale].name, m, n, row->tail);
   atom.vec = row->vec;
   atom.types[CT_ATOM_SFA] = atom.types[CT_ATOM_SFB] = ct_atom_types[row->scale];
   atom.from_tensor[CT_ATOM_SFA] = atom.from_tensor[CT_ATOM_SFB] = true;
-  put_rows(atom.layouts[CT_ATOM_SFA], 1, SCALED_M, row->vec);
-  put_rows(atom.layouts[CT_ATOM_SFB], 1, n, row->vec);
+  put_rows(atom.layouts[CT_ATOM_SFA], form->blocks, m, row->vec);
+  ct_atom_put(atom.layouts[CT_ATOM_SFB], "(%d,(%d,%d)):(0,(1,%d))", form->blocks, n, row->vec, n);
   ct_atom_set_registers(&atom);
   return atom;
 }
@@ -150,7 +155,8 @@ static CtAtom from_tmem(const TmemRow *row, bool is_load, int times) {
 
 /* {====== By number, by name ====== */
 
-/* The tcgen05 atoms in order: products by row, form, M and N, then those with scales; then loads and stores. */
+/* The tcgen05 atoms in order: products by row, form, M and N, then those with scales by row, form and N; then loads and
+   stores. */
 enum { UMMA_MS = 2, UMMA_SIZES = UMMA_MS * CT_ATOM_SIZES_N };
 
 /* One size of one form of one row; not all of them exist. */
@@ -173,7 +179,7 @@ static bool find_umma(int i, UmmaAt *out) {
 
 int ct_atom_count_umma(void) {
   UmmaAt at;
-  int n = (int)CT_ARRAY_LEN(scaleds) * SCALED_NS;
+  int n = (int)(CT_ARRAY_LEN(scaleds) * CT_ARRAY_LEN(scaled_forms)) * SCALED_NS;
   for (int i = 0; i < N_UMMA_AT; i++) {
     n += find_umma(i, &at);
   }
@@ -187,7 +193,9 @@ CtAtom ct_atom_umma(int at) {
       return from_umma(found.row, found.form, found.m, found.n);
     }
   }
-  return from_umma_scaled(&scaleds[at / SCALED_NS], SCALED_STEP + SCALED_STEP * (at % SCALED_NS));
+  int n_forms = (int)CT_ARRAY_LEN(scaled_forms), form = at / SCALED_NS % n_forms;
+  return from_umma_scaled(&scaleds[at / SCALED_NS / n_forms], scaled_forms[form],
+                          SCALED_STEP + SCALED_STEP * (at % SCALED_NS));
 }
 
 int ct_atom_count_tmem(void) {
@@ -230,6 +238,8 @@ bool ct_atom_find_tcgen05(const char *name, CtAtom *out) {
 }
 
 /* {====== Of tensor memory ====== */
+
+bool ct_atom_is_of_pair(const CtAtom *atom) { return strstr(atom->ptx, ".cta_group::2") != NULL; }
 
 CtTmemShape ct_atom_tmem_shape(const CtAtom *atom) {
   for (size_t row = 0; row < CT_ARRAY_LEN(tmems); row++) {

@@ -143,7 +143,9 @@ static void check_scale(CtTileCx *c, CtView v, int i, int rank) {
                       ct_layout_rank(v.layout), letters[i], rank, scale_names[i], letters[i],
                       scale_names[i]);
   } else if (al_ok(&c->g)) {
-    int rows = !c->atom->from_tensor[scale_of[i]] ? 1 : i == 0 ? c->atom->m : c->atom->n;
+    int rows = !c->atom->from_tensor[scale_of[i]] ? 1
+               : i == 0                           ? c->atom->m / ct_atom_blocks(c->atom)
+                                                  : c->atom->n; /* each block has all of B's */
     check_count(c, v, rows * c->atom->vec, scale_names[i]);
   }
 }

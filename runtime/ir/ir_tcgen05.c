@@ -48,7 +48,7 @@ static bool is_matrix(const CtTileCx *c, CtLayout values, int64_t rows, int64_t 
   bool is = true;
   for (int64_t i = 0; i < rows && is; i++) {
     is = ct_layout_at(ct_mode(values, 0), i) ==
-         (ct_atom_blocks(c->atom) == 2 ? i : place_of_row(rows, i, per));
+         (ct_atom_blocks(c->atom) == 2 ? i * per : place_of_row(rows, i, per));
   }
   for (int64_t j = 0; j < columns && is; j++) {
     is = ct_layout_at(ct_mode(values, 1), j) == place_of_column(c->atom, j, per);
@@ -67,16 +67,19 @@ static bool begins_at_columns(const CtTileCx *c, CtView v, int64_t per) {
   return is;
 }
 
-static void fail_pair_matrix(CtTileCx *c, CtView v) {
+static void fail_pair_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
   const CtAtom *atom = c->atom;
+  const char *name = of == A ? "A" : "C";
   int rows = (int)rows_of(atom);
-  ct_tile_fail_view(c, v,
-                    "does not have the lanes and columns that each block has of %s for C; make the "
-                    "tensor with %s, and part it by partition_C of a slice of the tiled MMA, as "
-                    "partition_C(pair_tile(acc))",
-                    atom->name,
-                    rows == HALF ? "tmem(f32, L\"(64,(N/2,2)):(1,(128,64))\") for N columns"
-                                 : "tmem(dtype, {128, columns})");
+  ct_tile_fail_view(
+      c, v,
+      "does not have the lanes and columns that each block has of %s for %s; make the "
+      "tensor with %s, and part it by partition_%s of a slice of the tiled MMA, as "
+      "partition_%s(pair_tile(t))",
+      atom->name, name,
+      rows == HALF ? "tmem(f32, L\"(64,(N/2,2)):(1,(128,64))\") for N columns"
+                   : "tmem(dtype, {128, columns})",
+      name, name);
 }
 
 static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
@@ -92,7 +95,7 @@ static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
                                          of == A ? atom->k : atom->n, per) ||
                               !begins_at_columns(c, v, per))) {
     if (ct_atom_blocks(atom) == 2) {
-      fail_pair_matrix(c, v);
+      fail_pair_matrix(c, v, of);
       return;
     }
     ct_tile_fail_view(c, v,
@@ -105,45 +108,40 @@ static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
 
 /* --- pairs of blocks ------------------------------------------------------------------------------ */
 
+/* Is it an instruction whose atom says whether it is of one block, or of a pair? */
+static bool has_group(const CtInst *inst) {
+  return inst->region != 0 && (inst->op == CT_OP_TCGEN05_MMA || inst->op == CT_OP_TCGEN05_CP);
+}
+
 bool ct_ir_has_pairs(const CtIr *ir) {
   bool has = false;
   for (CtVal v = 1; v < ir->n_insts && !has; v++) {
     const CtInst *inst = ct_inst(ir, v);
-    has = inst->op == CT_OP_TCGEN05_MMA && inst->region != 0 &&
-          ct_atom_blocks(inst->u.tile->atom) == 2;
+    has = has_group(inst) && ct_atom_is_of_pair(inst->u.tile->atom);
   }
   return has;
 }
 
-/* All products of a kernel are of one block, or all are of two (PTX ISA: all tcgen05 instructions have the same
-   .cta_group). */
+/* All products and copies of scales of a kernel are of one block, or all are of two (PTX ISA: all tcgen05 instructions
+   have the same .cta_group). */
 static void check_group(CtTileCx *c) {
   const CtIr *ir = c->ir;
-  int blocks = ct_atom_blocks(c->atom);
+  bool is_pair = ct_atom_is_of_pair(c->atom);
   int64_t in_cluster = ct_ir_cluster_size(ir);
   for (CtVal v = 1; v < ir->n_insts && al_ok(&c->g); v++) {
     const CtInst *inst = ct_inst(ir, v);
-    if (inst->op == CT_OP_TCGEN05_MMA && inst->region != 0 &&
-        ct_atom_blocks(inst->u.tile->atom) != blocks) {
+    if (has_group(inst) && ct_atom_is_of_pair(inst->u.tile->atom) != is_pair) {
       ct_tile_fail(c,
-                   "%s is a product of %s, but %s at line %d is one of %s; a kernel has only one "
-                   "of the two kinds, so take atoms of one kind",
-                   c->atom->name, blocks == 2 ? "two blocks" : "one block",
-                   inst->u.tile->atom->name, inst->loc.line, blocks == 2 ? "one" : "two");
+                   "%s is an instruction of %s, but %s at line %d is one of %s; a kernel has only "
+                   "one of the two kinds, so take atoms of one kind",
+                   c->atom->name, is_pair ? "two blocks" : "one block", inst->u.tile->atom->name,
+                   inst->loc.line, is_pair ? "one" : "two");
     }
   }
-  for (CtVal v = 1; v < ir->n_insts && blocks == 2 && al_ok(&c->g); v++) {
-    if (ct_inst(ir, v)->op == CT_OP_TCGEN05_CP && ct_inst(ir, v)->region != 0) {
-      ct_tile_fail(c,
-                   "%s is a product of two blocks, but the copy of scales at line %d is of one; a "
-                   "kernel has only one of the two kinds",
-                   c->atom->name, ct_inst(ir, v)->loc.line);
-    }
-  }
-  if (al_ok(&c->g) && blocks == 2 && in_cluster % 2 != 0) {
+  if (al_ok(&c->g) && is_pair && in_cluster % 2 != 0) {
     ct_tile_fail(c,
-                 "%s is a product of two blocks of a cluster, but the launch has clusters of %lld; "
-                 "launch with {cluster = 2}, or another even number",
+                 "%s is an instruction of two blocks of a cluster, but the launch has clusters of "
+                 "%lld; launch with {cluster = 2}, or another even number",
                  c->atom->name, (long long)in_cluster);
   }
 }
@@ -211,12 +209,13 @@ static bool steps_by_scales(const CtTileCx *c, CtView v) {
 
 static void check_scales(CtTileCx *c, CtView v, CtAtomOperand of) {
   const char *name = of == CT_ATOM_SFA ? "SFA" : "SFB";
-  int64_t rows = of == CT_ATOM_SFA ? c->atom->m : c->atom->n;
+  int64_t rows = of == CT_ATOM_SFA ? rows_of(c->atom) : c->atom->n;
   if (c->ir->bufs[v.buf].space != CT_TENSOR) {
     ct_tile_fail_view(c, v,
                       "is in %s memory; %s has %s in tensor memory, as tmem(dtype, {%d, scales}) "
-                      "makes it and a copy by SM100_UTCCP_4x32dp128bit_1cta fills it",
-                      ct_spaces[c->ir->bufs[v.buf].space], c->atom->name, name, (int)rows);
+                      "makes it and a copy by SM100_UTCCP_4x32dp128bit_%dcta fills it",
+                      ct_spaces[c->ir->bufs[v.buf].space], c->atom->name, name, (int)rows,
+                      ct_atom_blocks(c->atom));
   } else if (al_ok(&c->g) &&
              (!ct_layout_is_static(v.layout) || ct_guard_n(&v) > 0 ||
               !are_scales(c, ct_mode(v.layout, 0), rows) || !steps_by_scales(c, v))) {
@@ -263,20 +262,10 @@ static bool begins_at_rows(const CtTileCx *c, CtView v) {
   return is;
 }
 
-/* All of a kernel's tcgen05 instructions have the same .cta_group; this one has 1. */
-static void check_alone(CtTileCx *c) {
-  if (ct_ir_has_pairs(c->ir)) {
-    ct_tile_fail(c,
-                 "%s is of one block, but the kernel multiplies by pairs of blocks; a kernel has "
-                 "only one of the two kinds",
-                 c->atom->name);
-  }
-}
-
 void ct_ir_tcgen05_cp(CtTileCx *c, CtDtype dtype, CtView src, CtView dst) {
   CtTile tile = {.dst = dst, .a = src, .atom = c->atom, .vec = 1};
   enum { BYTES = 512, BITS = 8, ROW = 16 };
-  check_alone(c);
+  check_group(c);
   if (ct_dtype_width(dtype) != BITS) {
     ct_tile_fail(c, "%s copies scales, which have 8 bits, and no elements of %s", c->atom->name,
                  ct_dtypes[dtype].name);

@@ -198,7 +198,7 @@ static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *s
   }
 }
 
-/* Checks what a product of two blocks accesses: the same in both. */
+/* Checks what a product or a copy of two blocks accesses: the same in both. */
 static void look_at_pair(CtCheckWorker *k, const CtAccess *a) {
   const CtWorker *own = a->w->worker, *other = &own->team[own->rank ^ 1];
   look_at_access(k, a, false);
@@ -208,9 +208,10 @@ static void look_at_pair(CtCheckWorker *k, const CtAccess *a) {
   look_at_access(ct_check_worker(other), a, false);
 }
 
-/* Is it a product by tcgen05 of two blocks? */
+/* Is it a product by tcgen05 of two blocks, or a copy of their scales? */
 static bool is_of_pair(const CtSimtProgram *p, const CtIn *code) {
-  return code->u.op == CT_SIMT_TCGEN05_MMA && p->tiles[code->imm].mma->blocks == 2;
+  return (code->u.op == CT_SIMT_TCGEN05_MMA || code->u.op == CT_SIMT_TCGEN05_CP) &&
+         p->tiles[code->imm].blocks == 2;
 }
 
 /* Checks a box in shared memory: in each block of the cluster that gets it. The first lane says

@@ -105,7 +105,12 @@ void ct_tensor_access(CtCheckWorker *k, const CtAccess *a) {
   use->clock = ct_clock_of(by, warp, is_product ? CT_AGENT_UMMA : CT_AGENT_NONE, &use->component);
 }
 
-/* Are they two products that add to sums of one shape, or a copy of scales and a product that reads them? */
+/* Do they have the same .kind, as far as kinds that add to the same sums differ? */
+static bool are_of_kind(const CtMma *a, const CtMma *b) {
+  return a->k == b->k && a->vec == b->vec && a->kind == b->kind;
+}
+
+/* Are they two products of one kind that add to sums of one shape, or a copy of scales and a product that reads them? */
 static bool are_pipelined(const CtSimtProgram *p, const CtAccess *a, const CtCheckEvent *e,
                           const CtCheckEvent *old) {
   bool is_scale = a->role == CT_ACCESS_SFA || a->role == CT_ACCESS_SFB;
@@ -117,7 +122,7 @@ static bool are_pipelined(const CtSimtProgram *p, const CtAccess *a, const CtChe
   }
   const CtMma *now = p->tiles[p->code[e->in].imm].mma, *then = p->tiles[p->code[old->in].imm].mma;
   return now->rows == then->rows && now->blocks == then->blocks &&
-         now->n * now->groups == then->n * then->groups;
+         now->n * now->groups == then->n * then->groups && are_of_kind(now, then);
 }
 
 /* Copies of the same warp are over. Products of the same thread follow each other only if they are pipelined. */

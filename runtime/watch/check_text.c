@@ -306,7 +306,7 @@ static const char *tensor_order(const CtFound *f) {
            "tcgen05_after_thread_sync() between the wait or the barrier and %l";
   }
   if (f->agent == CT_AGENT_UMMA && f->other_agent == CT_AGENT_UMMA) {
-    return "; only products of one thread that add to sums of one shape follow each other: wait "
+    return "; only products of one thread that add to sums of one shape, by one kind, follow each other: wait "
            "before %l for a phase of an mbarrier at which a tcgen05_commit() after %m arrived, then "
            "call tcgen05_after_thread_sync()";
   }

@@ -451,9 +451,9 @@ static void walk_tile(CtSlice *s) {
   }
 }
 
-/* A product of two blocks has sums in both. */
-static void walk_product(CtSlice *s) {
-  int blocks = s->p->tiles[s->code->imm].mma->blocks;
+/* A product of two blocks has sums in both; a copy of scales writes to both. */
+static void walk_blocks(CtSlice *s) {
+  int blocks = s->p->tiles[s->code->imm].blocks;
   for (s->across = blocks - 1; s->across > 0; s->across--) {
     walk_tile(s);
   }
@@ -479,8 +479,8 @@ static void walk_step(CtSlice *s) {
     walk_tallied(s);
   } else if (a == NULL) {
     walk_plain(s);
-  } else if (op == CT_SIMT_TCGEN05_MMA) {
-    walk_product(s);
+  } else if (op == CT_SIMT_TCGEN05_MMA || op == CT_SIMT_TCGEN05_CP) {
+    walk_blocks(s);
   } else if (a->arg != NULL) {
     walk_tile(s);
   } else if (a->writes) {

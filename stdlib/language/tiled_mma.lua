@@ -137,12 +137,13 @@ local function per_element(mma, row, x, op)
 end
 
 -- (thread, value) -> element of an atom's rows x k, `per` of which along k are one word. The values
--- of a tile in shared memory stay (rows, words).
+-- of a tile in shared memory stay (rows, words); blocks that share it have their rows each.
 local function in_words(l, rows, k, per, is_tile)
   local to_word = layout({ rows, per, k // per }, { 1, 0, rows })
   local words = composition(to_word, l)
   if is_tile then
-    return concat(get_mode(words, 0), layout({ rows, k // per }, { 1, rows }))
+    local blocks = get_mode(words, 0)
+    return concat(blocks, layout({ rows // size(blocks), k // per }, { 1, rows }))
   end
   return concat(get_mode(words, 0), filter(get_mode(words, 1)))
 end

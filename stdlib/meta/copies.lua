@@ -163,7 +163,8 @@ function ThrCopy:retile_D(x) end
 --- is over when the call is: it ends with tcgen05.wait.
 ---
 --- With SM100_UTCCP_4x32dp128bit_1cta, it copies scales from shared memory, 128 rows by 4 scales: one
---- thread issues the copy, and a later product may follow at once.
+--- thread issues the copy, and a later product may follow at once. SM100_UTCCP_4x32dp128bit_2cta does
+--- so in both blocks of a pair, each from its own shared memory.
 ---
 ---     > k = kernel("k", function()
 ---     >>   local acc = tmem(f32, {128, 64})

@@ -18,7 +18,7 @@ local k = kernel("tmem_a_overwritten", function(x)
     local ss = tiled_mma("SM100_MMA_TF32_SS<tf32,tf32,f32,128,16>"):get_slice(0)
     local rA, new = ts:partition_A(tile(a, {128, 8}, {0, 0})), {accumulate = false}
     gemm(ts, rA, ts:partition_B(b), ts:partition_C(acc), new)
-    gemm(ss, ss:partition_A(s), ss:partition_B(b), ss:partition_C(a), new) -- finds: race: write of a at (0,0), extent (128,16) by tcgen05.mma, by thread (0,0,0) of block (0,0,0), and read by tcgen05.mma by thread (0,0,0) at line 20 are not ordered; only products of one thread that add to sums of one shape follow each other: wait before line 21 for a phase of an mbarrier at which a tcgen05_commit() after line 20 arrived, then call tcgen05_after_thread_sync()
+    gemm(ss, ss:partition_A(s), ss:partition_B(b), ss:partition_C(a), new) -- finds: race: write of a at (0,0), extent (128,16) by tcgen05.mma, by thread (0,0,0) of block (0,0,0), and read by tcgen05.mma by thread (0,0,0) at line 20 are not ordered; only products of one thread that add to sums of one shape, by one kind, follow each other: wait before line 21 for a phase of an mbarrier at which a tcgen05_commit() after line 20 arrived, then call tcgen05_after_thread_sync()
     tcgen05_commit(done)
   end
   done:wait(0)

@@ -11,7 +11,7 @@ local k = kernel("tmem_shape_changed", function(x, y)
     local sB = tile(s, {64, 16}, {0, 0})
     gemm(wide, wide:partition_A(s), wide:partition_B(sB), wide:partition_C(acc),
       {accumulate = false})
-    gemm(half, half:partition_A(s), half:partition_B(sB), half:partition_C(acc)) -- finds: race: write of acc at (0,0), extent (128,64) by tcgen05.mma, by thread (0,0,0) of block (0,0,0), and write by tcgen05.mma by thread (0,0,0) at line 12 are not ordered; only products of one thread that add to sums of one shape follow each other: wait before line 14 for a phase of an mbarrier at which a tcgen05_commit() after line 12 arrived, then call tcgen05_after_thread_sync()
+    gemm(half, half:partition_A(s), half:partition_B(sB), half:partition_C(acc)) -- finds: race: write of acc at (0,0), extent (128,64) by tcgen05.mma, by thread (0,0,0) of block (0,0,0), and write by tcgen05.mma by thread (0,0,0) at line 12 are not ordered; only products of one thread that add to sums of one shape, by one kind, follow each other: wait before line 14 for a phase of an mbarrier at which a tcgen05_commit() after line 12 arrived, then call tcgen05_after_thread_sync()
     tcgen05_commit(done)
   end
   done:wait(0)

@@ -135,6 +135,7 @@ typedef struct CtTileOp {
   const CtMove *move;
   /* TCGEN05_COPY: of (lane, value of an atom), the element of tensor memory, from that of (0, 0) on */
   const int32_t *place;
+  int blocks; /* TCGEN05_MMA, TCGEN05_CP: whose memory it uses, 1 or 2 */
 } CtTileOp;
 
 /* An instruction of the tensor memory accelerator: a CtTma and its CtTmaMap, except the operands

@@ -379,6 +379,7 @@ void ct_low_mma(CtLow *l, CtVal v) {
     t.sf[1] = make_fragment(l, tile->sfb);
   }
   t.mma = ct_low_make_mma(l, tile, &scratch);
+  t.blocks = ct_atom_blocks(tile->atom);
   l->p->has_tcgen05 = l->p->has_tcgen05 || is_tcgen05;
   l->p->has_wgmma = l->p->has_wgmma || inst->op == CT_OP_WGMMA;
   l->scratch_bytes = ct_max(l->scratch_bytes, scratch);
@@ -432,6 +433,9 @@ void ct_low_tile(CtLow *l, CtVal v) {
   uint32_t y = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   if (t.op == CT_OP_TCGEN05_COPY) {
     t.place = ct_low_tmem_places(l, tile->atom, t.dtype);
+  }
+  if (t.op == CT_OP_TCGEN05_CP) {
+    t.blocks = ct_atom_is_of_pair(tile->atom) ? 2 : 1;
   }
   if (t.op == CT_OP_WARP_COPY) {
     t.move = ct_low_make_move(l, tile->atom, t.dtype);

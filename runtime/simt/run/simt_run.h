@@ -321,6 +321,9 @@ static inline void ct_simt_print_out(CtSimtJob *job, int64_t last) {
 CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf);
 /* Have all warps of the block ended? */
 bool ct_simt_has_ended(const CtWorker *k);
+/* The blocks of the pair that the warp's block belongs to, the even one first; NULL: the other one has ended, and the
+   instruction has failed. */
+const CtWorker *ct_simt_pair(const CtIn *in, CtWarp *w);
 /* The blocks of the cluster that get the box of a lane: one bit for each. */
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane);
 /* Visits the box of a lane, whose operands were gathered. It tells for each row which bytes are

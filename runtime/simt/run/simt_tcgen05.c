@@ -31,7 +31,8 @@ typedef struct Copy {
   const CtTileArg *there, *own; /* tensor memory, and registers */
   const CtTileOp *t;
   bool is_load;
-  int64_t n; /* values of a thread in one atom */
+  int64_t n;       /* values of a thread in one atom */
+  ptrdiff_t other; /* of a copy of two blocks: from this one's memory to the other one's */
 } Copy;
 
 static bool fail_lanes(const Copy *c, int lane, int64_t off) {
@@ -101,8 +102,27 @@ static bool copy_atom(const Copy *c, int64_t atom) {
 
 /* --- copies of scales ----------------------------------------------------------------------------- */
 
-static bool cp_byte(const Copy *c, int lane, int64_t i, int64_t atom) {
+const CtWorker *ct_simt_pair(const CtIn *in, CtWarp *w) {
+  CtWorker *k = w->worker;
+  if (ct_simt_has_ended(&k->team[k->rank ^ 1])) {
+    (void)ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_REMOTE_ENDED);
+    k->fail.off = k->rank ^ 1;
+    k->fail.buf = k->job->program->tiles[in->imm].dst.buf;
+    return NULL;
+  }
+  return &k->team[k->rank & ~1];
+}
+
+/* What is at a place of this block's memory, in the block that shares the copy: `moved` bytes further. */
+static void cp_to_warps(const CtMem *from, const CtMem *to, int64_t src, int64_t dst,
+                        ptrdiff_t moved) {
   enum { WARPS = 4, BYTES_OF_LANES = CT_LANES * 4 };
+  for (int warp = 0; warp < WARPS; warp++) { /* each warp has its own copy */
+    to->ptr[dst + warp * BYTES_OF_LANES + moved] = from->ptr[src + moved];
+  }
+}
+
+static bool cp_byte(const Copy *c, int lane, int64_t i, int64_t atom) {
   const CtMem *from = &c->w->mem[c->own->buf], *to = &c->w->mem[c->there->buf];
   int64_t src = ct_simt_arg_offset(c->w, c->own, lane, i, atom);
   int64_t dst = ct_simt_arg_offset(c->w, c->there, lane, i, atom);
@@ -112,13 +132,14 @@ static bool cp_byte(const Copy *c, int lane, int64_t i, int64_t atom) {
                         is_src);
     return false;
   }
-  for (int warp = 0; warp < WARPS; warp++) { /* each warp has its own copy */
-    to->ptr[dst + warp * BYTES_OF_LANES] = from->ptr[src];
+  cp_to_warps(from, to, src, dst, 0);
+  if (c->t->blocks == 2) {
+    cp_to_warps(from, to, src, dst, c->other);
   }
   return true;
 }
 
-/* One thread copies 512 bytes at a time, at once. */
+/* One thread copies 512 bytes at a time, at once; in both blocks of a pair, each from its own shared memory. */
 const CtIn *ct_simt_do_TCGEN05_CP(const CtIn *in, CtWarp *w) {
   const CtSimtProgram *p = w->worker->job->program;
   const CtTileOp *t = &p->tiles[in->imm];
@@ -128,6 +149,13 @@ const CtIn *ct_simt_do_TCGEN05_CP(const CtIn *in, CtWarp *w) {
     (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_ISSUE);
     w->worker->fail.off = __builtin_popcount(w->mask);
     return NULL;
+  }
+  if (t->blocks == 2 && w->mask != 0) {
+    const CtWorker *pair = ct_simt_pair(in, w);
+    if (pair == NULL) {
+      return NULL;
+    }
+    c.other = pair[(w->worker->rank & 1) ^ 1].shared - w->worker->shared;
   }
   int64_t n = p->modes[t->dst.mode[0]].n, atoms = w->mask == 0 ? 0 : p->modes[t->dst.mode[1]].n;
   for (int64_t i = 0; i < n * atoms; i++) {

@@ -325,29 +325,25 @@ static const CtIn *WGMMA(const CtIn *in, CtWarp *w) {
 
 /* Finds the pair of blocks that multiply together; false: the other one has ended. */
 static bool find_pair(const CtIn *in, CtWarp *w, Wgmma *g) {
-  const CtWorker *k = w->worker;
-  g->self = k;
-  g->pair = &k->team[k->rank & ~1];
-  if (ct_simt_has_ended(&k->team[k->rank ^ 1])) {
-    (void)ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_REMOTE_ENDED);
-    w->worker->fail.off = k->rank ^ 1;
-    w->worker->fail.buf = k->job->program->tiles[in->imm].dst.buf;
-    return false;
-  }
-  return true;
+  g->self = w->worker;
+  g->pair = ct_simt_pair(in, w);
+  return g->pair != NULL;
 }
 
 /* The rows of one block, 16 at a time. */
 static bool multiply_block(Wgmma *g, const CtWarp *w, int block, bool accumulates) {
-  const Tile a = g->tile[A], sums = g->sums_at;
+  const Tile a = g->tile[A], sums = g->sums_at, sf[] = {g->sf[0], g->sf[1]};
   g->tile[A] = tile_in(g, &a, block);
   g->sums_at = tile_in(g, &sums, block);
+  g->sf[0] = tile_in(g, &sf[0], block);
+  g->sf[1] = tile_in(g, &sf[1], block);
   bool ok = true;
   for (g->first_row = 0; ok && g->first_row < g->m->rows; g->first_row += ROWS) {
     ok = multiply_all(g, w, accumulates);
   }
   g->tile[A] = a;
   g->sums_at = sums;
+  memcpy(g->sf, sf, sizeof sf);
   return ok;
 }
 

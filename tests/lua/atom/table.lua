@@ -47,7 +47,9 @@ local function check_scales(a)
       if not seen[i] then seen[i], count = true, count + 1 end
     end
     check(count == rows * blocks and cosize(l) == count, "%s: %s %s", a.name, letter, l)
-    local each = a.family == "tcgen05" and rows * blocks or blocks -- one thread has all
+    -- A thread of tcgen05, a block, has its rows of A's scales, and all of B's.
+    local own = letter == "sfa" and rows // a.threads or rows
+    local each = a.family == "tcgen05" and own * blocks or blocks
     check(size(l, 1) == each and a.bits[letter] == 8, "%s: bits of %s", a.name, letter)
   end
   if a.family == "tcgen05" then
@@ -122,7 +124,7 @@ for _, family in ipairs { "fma", "dp", "mma.sync", "wgmma", "tcgen05", "copy", "
                         "ldmatrix", "tcgen05.ld", "tcgen05.st" } do
   counts[#counts + 1] = family .. " " .. #atoms { family = family }
 end
-print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1056, tcgen05 872, copy 5, cp.async 8, ldmatrix 6, tcgen05.ld 29, tcgen05.st 29
+print(table.concat(counts, ", "))  -- expect: fma 5, dp 2, mma.sync 167, wgmma 1056, tcgen05 1008, copy 5, cp.async 8, ldmatrix 6, tcgen05.ld 29, tcgen05.st 29
 -- A device of compute capability 8.0 has those of 7.5 and before; one of 10.0 has no wgmma.
 local on_80, on_100 = atoms { sm = 80, kind = "mma" }, atoms { sm = 100, family = "wgmma" }
 print(on_80[#on_80], #on_100)  -- expect: SM80_16x8x256_S32U1U1S32_TN_XORPOPC	0

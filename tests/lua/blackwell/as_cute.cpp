@@ -22,8 +22,9 @@ template <class A, class B, class C, int M, int... I> void sizes(const char* nam
   (word<A, B, C, M, 8 + 8 * I>(name), ...);
 }
 // Pairs of blocks: who has what, too.
-template <class A, class B, class C, int M, int N, class T> void pair(const char* name, const char* types, T) {
-  printf("%s_2x1SM_SS%s,%d,%d> %u ", name, types, M, N,
+template <class A, class B, class C, int M, int N, class T>
+void pair(const char* name, const char* types, T, const char* form = "SS") {
+  printf("%s_2x1SM_%s%s,%d,%d> %u ", name, form, types, M, N,
          (unsigned)(uint32_t)UMMA::make_instr_desc<A, B, C, M, N, Major::K, Major::K>());
   print(typename T::ThrID{});
   printf(" ");
@@ -46,6 +47,19 @@ void pairs(const char* name, const char* types, std::integer_sequence<int, I...>
     (pair<A, B, C, M, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_TF32_2x1SM_SS<A, B, C, M, 32 + 32 * I, Major::K, Major::K>>{}), ...);
   }
 }
+// The same with A in tensor memory.
+template <class A, class B, class C, int... I>
+void pairs_ts(const char* name, const char* types, std::integer_sequence<int, I...>) {
+  if constexpr (is_integral<A>::value) {
+    (pair<A, B, C, 256, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_S8_2x1SM_TS<A, B, C, 256, 32 + 32 * I, Major::K, Major::K>>{}, "TS"), ...);
+  } else if constexpr (sizeof_bits_v<A> == 16) {
+    (pair<A, B, C, 256, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_F16BF16_2x1SM_TS<A, B, C, 256, 32 + 32 * I, Major::K, Major::K>>{}, "TS"), ...);
+  } else if constexpr (sizeof_bits_v<A> == 8) {
+    (pair<A, B, C, 256, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_F8F6F4_2x1SM_TS<A, B, C, 256, 32 + 32 * I, Major::K, Major::K>>{}, "TS"), ...);
+  } else {
+    (pair<A, B, C, 256, 32 + 32 * I>(name, types, MMA_Traits<SM100_MMA_TF32_2x1SM_TS<A, B, C, 256, 32 + 32 * I, Major::K, Major::K>>{}, "TS"), ...);
+  }
+}
 template <class A, class B, class C> void words(const char* name) {
   sizes<A, B, C, 64>(name, std::make_integer_sequence<int, 32>{});
   sizes<A, B, C, 128>(name, std::make_integer_sequence<int, 32>{});
@@ -54,6 +68,19 @@ template <class A, class B, class C> void words(const char* name) {
   snprintf(kind, sizeof kind, "%.*s", (int)(types - name - 3), name);
   pairs<A, B, C, 128>(kind, types, std::make_integer_sequence<int, 8>{});
   pairs<A, B, C, 256>(kind, types, std::make_integer_sequence<int, 8>{});
+  pairs_ts<A, B, C>(kind, types, std::make_integer_sequence<int, 8>{});
+}
+// A product with scales by a pair: the descriptor, and who has what of A, B and the sums.
+template <class T> void scaled_pair(const char* name, int n, const char* tail, uint32_t word) {
+  printf("%s,256,%d%s> %u ", name, n, tail, word);
+  print(typename T::ThrID{});
+  printf(" ");
+  print(typename T::ALayout{});
+  printf(" ");
+  print(typename T::BLayout{});
+  printf(" ");
+  print(typename T::CLayout{});
+  printf("\n");
 }
 
 // Products with scales.
@@ -62,12 +89,26 @@ void scaled(const char* name, const char* tail, std::integer_sequence<int, I...>
   (printf("%s,128,%d%s> %u\n", name, 32 + 32 * I, tail,
           (unsigned)(uint32_t)UMMA::make_instr_desc_block_scaled<A, A, float, S, 128, 32 + 32 * I, Major::K, Major::K>()), ...);
 }
+template <class A, class S, int VS, int... I>
+void scaled_pairs(const char* name, const char* tail, std::integer_sequence<int, I...>) {
+  (scaled_pair<MMA_Traits<SM100_MMA_MXF4_2x1SM_SS<A, A, float, S, 256, 32 + 32 * I, VS, Major::K, Major::K>>>(
+       name, 32 + 32 * I, tail,
+       (uint32_t)UMMA::make_instr_desc_block_scaled<A, A, float, S, 256, 32 + 32 * I, Major::K, Major::K>()), ...);
+}
+template <class A, class B, int... I> void mixed_pairs(const char* name, std::integer_sequence<int, I...>) {
+  (scaled_pair<MMA_Traits<SM100_MMA_MXF8F6F4_2x1SM_SS<A, B, float, float_ue8m0_t, 256, 32 + 32 * I, Major::K, Major::K>>>(
+       name, 32 + 32 * I, "",
+       (uint32_t)UMMA::make_instr_desc_block_scaled<A, B, float, float_ue8m0_t, 256, 32 + 32 * I, Major::K, Major::K>()), ...);
+}
 template <class A, class B> void mixed(const char* name) {
   for (int n = 32; n <= 256; n += 32) {
     UMMA::InstrDescriptorBlockScaled d = UMMA::make_instr_desc_block_scaled<A, B, float, float_ue8m0_t, 128, 32, Major::K, Major::K>();
     d.n_dim_ = n >> 3;
     printf("SM100_MMA_MXF8F6F4_SS<%s,f32,f8ue8m0,128,%d> %u\n", name, n, (unsigned)d.desc_);
   }
+  char whole[80];
+  snprintf(whole, sizeof whole, "SM100_MMA_MXF8F6F4_2x1SM_SS<%s,f32,f8ue8m0", name);
+  mixed_pairs<A, B>(whole, std::make_integer_sequence<int, 8>{});
 }
 
 // Scales of 128 rows in tensor memory: lane, column of 32 bits and byte of scale k of some rows.
@@ -125,7 +166,9 @@ int main() {
   mixed<float_e5m2_t, float_e5m2_t>("f8e5m2,f8e5m2");
   std::make_integer_sequence<int, 8> eight;
   scaled<float_e2m1_t, float_ue8m0_t, 32>("SM100_MMA_MXF4_SS<f4e2m1,f4e2m1,f32,f8ue8m0", ",32", eight);
+  scaled_pairs<float_e2m1_t, float_ue8m0_t, 32>("SM100_MMA_MXF4_2x1SM_SS<f4e2m1,f4e2m1,f32,f8ue8m0", ",32", eight);
   scaled<float_e2m1_t, float_ue4m3_t, 16>("SM100_MMA_MXF4_SS<f4e2m1,f4e2m1,f32,f8ue4m3", ",16", eight);
+  scaled_pairs<float_e2m1_t, float_ue4m3_t, 16>("SM100_MMA_MXF4_2x1SM_SS<f4e2m1,f4e2m1,f32,f8ue4m3", ",16", eight);
 #define SIZES(shape) COPY(shape##1x) COPY(shape##2x) COPY(shape##4x) COPY(shape##8x) COPY(shape##16x) COPY(shape##32x)
   SIZES(SM100_TMEM_LOAD_32dp32b) COPY(SM100_TMEM_LOAD_32dp32b64x) COPY(SM100_TMEM_LOAD_32dp32b128x)
   SIZES(SM100_TMEM_LOAD_16dp64b) COPY(SM100_TMEM_LOAD_16dp64b64x) COPY(SM100_TMEM_LOAD_16dp64b128x)

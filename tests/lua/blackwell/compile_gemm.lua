@@ -26,6 +26,19 @@ for _, part in ipairs { "tcgen05.alloc.cta_group::2.sync", "tcgen05.dealloc.cta_
     "cp.async.bulk.tensor.2d.cta_group::2.shared::cluster", "& 0xfeffffffu" } do
   tap.ok(pairs_of_blocks:find(part, 1, true), "pairs: " .. part, pairs_of_blocks)
 end
+-- Pairs with A or scales in tensor memory.
+for script, parts in pairs {
+  ["tests/lua/blackwell/pairs.lua"] = {
+    "tcgen05.mma.cta_group::2.kind::f16 [%0], [%1], %2, %3, p;" },
+  ["tests/lua/blackwell/scaled_pairs.lua"] = { "tcgen05.cp.cta_group::2.32x128b.warpx4 [%0], %1;",
+    "tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale.block32 [%0], %1, %2, %3, [%4], [%5], p;",
+    "tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16" },
+} do
+  local emitted = emit("--sm=100a", script)
+  for _, part in ipairs(parts) do
+    tap.ok(emitted:find(part, 1, true), script .. ": " .. part, emitted)
+  end
+end
 for _, sm in ipairs { "100f", "103a", "110a" } do
   for _, script in ipairs { EXAMPLE .. " 128 256 64", "examples/blackwell_steps.lua 256 128 64" } do
     local emitted = emit("--compile --sm=" .. sm, script)
