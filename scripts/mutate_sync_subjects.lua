@@ -95,8 +95,9 @@ local function tcgen05(cluster)
   return {name = "small", template = "cuttle.gemm_tcgen05", tile = {32, 128, 64}, stages = 2,
           cluster = cluster}
 end
--- Three and four tiles, so that two phases of an accumulator are apart.
-product("tcgen05", bf16, f32, {384, 32, 200}, tcgen05(), {beta = 1})
+-- Four tiles: two phases of an accumulator are apart, and the fourth answer comes where the first
+-- was.
+product("tcgen05", bf16, f32, {512, 32, 200}, tcgen05(), {beta = 1})
 product("tcgen05, pairs", bf16, f32, {384, 64, 200}, tcgen05(2), {beta = 1})
 product("simt, both turned", f32, f32, {70, 60, 72}, "simt 64x64x16 turned")
 product("simt, columns", f32, f32, {70, 60, 72}, "simt 64x64x16")
