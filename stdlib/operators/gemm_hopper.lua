@@ -18,6 +18,8 @@
 --              many multiprocessors there are
 --   order, group  the way through the tiles, as raster takes it
 --   cluster    blocks that lie above each other and share the columns: 2, or absent
+--   k_blocks   blocks of a cluster that share a tile, of which each multiplies a part of K; then
+--              each adds up and stores a part of the tile's columns. A block has one tile
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
 --   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
@@ -40,6 +42,8 @@ local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
 local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all loaded
 local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
+local K_BLOCKS <const>, LEAST_K <const> = 2, 2048 -- that share a K of so much or more
+local SHARED <const> = { { 64, 128 }, { 128, 64 } } -- the tiles of such
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- By the type of A and B: K of an instruction, and the end of its name; rows in registers have _RS
@@ -60,6 +64,7 @@ function M.shared_bytes(config, dtype)
   local bM, bN, bK = table.unpack(config.tile)
   return config.stages * (bM + bN) * bK * dtype.bits // 8 + n_groups(config) * store.bytes(config)
     + 16 * config.stages + scaling.bytes(config)
+    + (config.k_blocks and bM * bN * f32.bits // 8 or 0)
 end
 
 -- {====== What a problem must be ======
@@ -95,8 +100,13 @@ function M.trouble(config, p)
     return "TMA does not clip where a group of K ends"
   elseif p.groups and (p.groups.mode == "m" or p.b_major ~= "k") then
     return "TMA begins at multiples of 16 bytes, and groups begin anywhere in a row"
-  elseif p.groups and config.cluster then
+  elseif p.groups and (config.cluster or config.k_blocks) then
     return "blocks of a cluster would have tiles of two groups"
+  elseif config.k_blocks and reduce.has_reduced(p.named) then
+    return "an output is a sum or maximum, for which blocks that share K have no parts"
+  elseif config.k_blocks and cdiv(p.k, config.tile[3]) < config.k_blocks then
+    return ("%d blocks share K, which has %d tiles"):format(config.k_blocks,
+      cdiv(p.k, config.tile[3]))
   elseif config.rows and (p.groups or p.n > config.rows or p.b_major ~= "k") then
     return ("it loads %d rows, contiguous along K"):format(config.rows)
   end
@@ -126,6 +136,23 @@ function M.is_few(p, n_of_sms)
   end
   return p.n <= FEW and 4 * cdiv(p.m, FEW) >= 3 * n_of_sms
     or p.m <= FEW and 9 * cdiv(p.n, ROWS) >= 4 * n_of_sms
+end
+
+--- The tile of a cluster whose blocks share K, if all rows or all columns of a problem are one, and
+--- if a third of the multiprocessors or more get a block, but none gets two: that was measured.
+--- Else nil.
+function M.shared_tile(p, n_of_sms)
+  if not atoms[p.dtype.name] or p.dtype.bits ~= 16 or p.groups or p.l > 1 or p.k < LEAST_K
+    or p.a_major ~= "k" or p.b_major ~= "k" or reduce.has_reduced(p.named)
+    or M.trouble({}, p) then
+    return nil
+  end
+  for _, tile in ipairs(SHARED) do
+    local bM, bN = table.unpack(tile)
+    local is_one = p.m <= bM and 2 * p.m > bM or p.n <= bN and 2 * p.n > bN
+    local blocks = K_BLOCKS * cdiv(p.m, bM) * cdiv(p.n, bN)
+    if is_one and blocks <= n_of_sms and 3 * blocks >= n_of_sms then return tile end
+  end
 end
 
 --- See matmul.lua.
@@ -177,7 +204,7 @@ end
 --- Do blocks that stay take the tiles of all batches in turn, in groups of rows of tiles? Else each
 --- batch has blocks of its own, as where all tiles have a block.
 function M.is_batched(config, m, n, l, groups)
-  if l == 1 or groups or config.cluster or config.gathers then return false end
+  if l == 1 or groups or config.cluster or config.k_blocks or config.gathers then return false end
   return cdiv(m, config.tile[1]) * cdiv(n, config.tile[2]) * l > M.n_blocks(config)
 end
 
@@ -201,6 +228,7 @@ function M.grid(config, m, n, l, of)
   if of then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
   local high = config.cluster or 1
   local blocks = cdiv(rows, high) * columns * high
+  if config.k_blocks then return { blocks * config.k_blocks, 1, l }, config.group end
   if M.is_batched(config, m, n, l, of) then blocks, l = blocks * l, 1 end
   return { math.min(blocks, M.n_blocks(config)), 1, l }, config.group
 end
@@ -217,6 +245,13 @@ local function ring_layout(variant, major, rows)
   return tile_to_shape(panel, {rows, bK, variant.stages})
 end
 
+-- The variant whose tiles are what a block stores: all of a tile, or a part of its columns.
+local function stored_of(variant)
+  if not variant.k_blocks then return variant end
+  local bM, bN, bK = table.unpack(variant.tile)
+  return setmetatable({ tile = { bM // variant.k_blocks, bN, bK } }, { __index = variant })
+end
+
 -- What the kernel knows of itself before it is traced.
 local function plan_of(variant)
   local bM, bN, bK = table.unpack(variant.tile)
@@ -230,7 +265,7 @@ local function plan_of(variant)
       turn.permutation(turns, rows, high))
   end
   local mma = mma_of(bM, bN // together, together)
-  local held = turns and turns.held
+  local held, stored = turns and turns.held, stored_of(variant)
   return { mma = mma, turns = turns, held = held, groups = groups, together = together,
            high = variant.cluster or 1,
            part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
@@ -241,7 +276,9 @@ local function plan_of(variant)
              * variant.dtype.bits // 8,
            by_warps = held or scaling.is_deep(variant),
            waves = scaling.is_deep(variant) and bN // together // ROWS or 1,
-           store = store.plan(variant, mma_of, bN // together, held) }
+           k_blocks = variant.k_blocks or 1,
+           stored = stored, mma_of = mma_of,
+           store = store.plan(stored, mma_of, bN // together, held) }
 end
 
 -- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
@@ -297,7 +334,7 @@ local function load_all(variant, plan, block, X, Y)
     if is_parted then fromX, fromY = boxes_of(part) end
     local load_rows = block.panels and block.panels:loader(part)
     for k in range(block.k_tiles) do
-      local slot = state.slot
+      local slot, at = state.slot, block.k_first and block.k_first + k or k
       local full = block.full[slot]
       if k == 0 then await_dependencies(variant) end -- the tile's place is computed before
       block.empty[slot]:wait(state.parity)
@@ -307,9 +344,9 @@ local function load_all(variant, plan, block, X, Y)
           load_rows(k, block.rows(_, _, slot), full)
         else
           local to = loaded_part(variant, plan, block.rows(_, _, slot))
-          tma_load(fromX(_, _, row, k), to, full)
+          tma_load(fromX(_, _, row, at), to, full)
         end
-        tma_load(fromY(_, _, column, k), block.columns(_, _, slot), full)
+        tma_load(fromY(_, _, column, at), block.columns(_, _, slot), full)
       else
         local rank = cluster_rank()
         tma_load(fromX(_, _, row * plan.high + rank, k), block.rows(_, _, slot), full)
@@ -365,7 +402,7 @@ local function multiply_all(variant, plan, block, C, ending)
       plan.together)
   end
   local state = pipeline_state(variant.stages)
-  local out = store.begin(variant, plan.store, block.memory, block.fetched, group,
+  local out = store.begin(plan.stored, plan.store, block.memory, block.fetched, group,
     C, tma_tensor(C), block.l)
 
   local function block_row(row)
@@ -383,7 +420,9 @@ local function multiply_all(variant, plan, block, C, ending)
   local function compute(row, column, part)
     if mine then mine:sync() end
     local to = out:of(part)
-    local function fetch() to:fetch(own_row(row), column) end
+    local stored = column -- among columns of what blocks store
+    if plan.k_blocks > 1 then stored = column * plan.k_blocks + cluster_rank() end
+    local function fetch() to:fetch(own_row(row), stored) end
     local promoter = scaling.begin(variant, ending.scales, sums, to.l, nil, plan.waves)
     local slot
     if promoter then
@@ -402,7 +441,8 @@ local function multiply_all(variant, plan, block, C, ending)
     end
     if not is_shared then state:advance(block.k_tiles) end
     if block.panels then block.panels:before_store(group, own == 0) end
-    to:store(sums, own_row(row), column, row, ending)
+    local all = plan.k_blocks > 1 and multiply.add_up(plan, block.sums, sums) or sums
+    to:store(all, own_row(row), stored, row, ending)
   end
 
   if variant.rows then clear_rest(variant, plan, block, out.together) end
@@ -446,7 +486,9 @@ function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
   local arrivals = plan.together * plan.high * (plan.by_warps and GROUP // WARP or 1)
-  reduce.plan(variant, plan.mma, GROUP * plan.together, true)
+  reduce.plan(plan.stored, plan.k_blocks == 1 and plan.mma
+    or plan.mma_of(plan.stored.tile[1], variant.tile[2] // plan.together, plan.together),
+    GROUP * plan.together, true)
   scaling.plan(variant, plan.mma, true)
   -- Arrivals that make a slot full.
   local fills = variant.gathers and nested.arrivals(variant)
@@ -462,6 +504,13 @@ function M.make(variant, ranks)
                     scales = scaling.ring(variant), k_tiles = cdiv(size(A, 1), bK),
                     walk = walks.begin(variant, plan, C, order), l = blockIdx.z,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
+    if plan.k_blocks > 1 then
+      local tiles, n, rank = block.k_tiles, plan.k_blocks, cluster_rank()
+      block.k_first = tiles * rank // n
+      block.k_tiles = tiles * (rank + 1) // n - block.k_first
+      block.sums = shared(variant.sum, { GROUP * plan.groups, size(plan.mma:partition_shape_C
+        {variant.tile[2], variant.tile[1]}) })
+    end
     if variant.batched then block.batches = size(C, 2) end
     if variant.grouped then
       block.ends, block.extent = table.remove(operands, 1), size(C, 1)
@@ -486,6 +535,7 @@ function M.make(variant, ranks)
       elseif block.scales then
         if threadIdx.x >= WARP then load_scales(variant, plan, block, ending.scales) end
       end
+      if plan.k_blocks > 1 then sync_cluster() end -- sums are there
       if block.panels then
         block.panels:move(function(f) walks.each_tile(variant, block, 0, 1, f) end)
       end
@@ -493,7 +543,8 @@ function M.make(variant, ranks)
       if variant.registers then setmaxnreg(variant.registers[2]) end
       multiply_all(variant, plan, block, C, ending)
     end
-    if plan.high > 1 then sync_cluster() end -- others may still arrive here
+    -- Others may still arrive here, or read sums.
+    if plan.high > 1 or plan.k_blocks > 1 then sync_cluster() end
   end
 
   local takes = ranks and "panels" or variant.order == "hilbert" and not variant.grouped

@@ -95,4 +95,22 @@ function M.held(plan, block, state, held, read, tCsY, sums, fetch)
     release = function(slot) M.release(plan, block, slot) end })
 end
 
+--- What a block stores of the sums that the blocks of a cluster have of a tile: these are added in
+-- the order of K. A thread's columns are adjacent in its fragment (V,N,M).
+function M.add_up(plan, memory, sums)
+  local i, n, rank = threadIdx.x - GROUP, plan.k_blocks, cluster_rank()
+  for v = 0, size(sums) - 1 do memory[{i, v}] = sums[v] end
+  sync_cluster()
+  local part = size(sums, 0) // n
+  local all = fragment(sums.dtype, { part, size(sums, 1), size(sums, 2) })
+  clear(all)
+  for q = 0, n - 1 do
+    local others = map_shared_rank(memory, q)
+    for v in unroll(0, size(all)) do
+      all[v] = all[v] + others[{i, v % part + rank * part + v // part * size(sums, 0)}]
+    end
+  end
+  return all
+end
+
 return M

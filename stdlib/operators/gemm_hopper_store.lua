@@ -17,7 +17,8 @@ function M.width(variant) return variant.glu and variant.tile[1] // 2 or variant
 
 --- Why TMA cannot store a tile's columns; nil: it can.
 function M.trouble(config, p)
-  local bits = M.width{ glu = p.glu, tile = config.tile or {LINE_BITS} } * p.c_dtype.bits
+  local columns = (config.tile or {LINE_BITS})[1] // (config.k_blocks or 1)
+  local bits = M.width{ glu = p.glu, tile = {columns} } * p.c_dtype.bits
   if bits < LEAST_BITS then
     return ("a block has %d bytes of a row of C, and stores %d or more"):format(bits // 8,
       LEAST_BITS // 8)

@@ -23,7 +23,8 @@ local joins <const> = {
   max = { absent = -math.huge, of = function(x, y) return max(x, y) end },
 }
 
-local function has_reduced(named)
+--- Does an epilogue reduce any of its outputs?
+function M.has_reduced(named)
   for _, of in ipairs(named or {}) do
     if M.ops[of.op] then return true end
   end
@@ -59,10 +60,10 @@ end
 --- Finds out who shares what in a block's tile: of a template's tiled MMA or copy for n threads,
 --- whose coordinates are (n,m) if is_flipped. Nothing, if the variant reduces nothing.
 function M.plan(variant, tiled, n_threads, is_flipped)
-  if not (variant.glu or has_reduced(variant.named)) then return end
+  if not (variant.glu or M.has_reduced(variant.named)) then return end
   local values = owners.of(variant, tiled, 0, is_flipped)
   if variant.glu then check_pairs(variant, values) end
-  if not has_reduced(variant.named) then return end
+  if not M.has_reduced(variant.named) then return end
   if variant.cluster then
     tiles.fail("matmul", "an output is a sum or maximum, for which blocks of clusters have no "
       .. "parts; take another configuration")

@@ -46,7 +46,7 @@ end
 function M.parts_on(p, sm, n_sms)
   local hopper = sm == 90 and require "cuttle.gemm_hopper"
   if p.l ~= 1 or require "cuttle.gemm_dots".is_few(p, sm, n_sms)
-    or hopper and hopper.is_few(p, n_sms) then
+    or hopper and (hopper.is_few(p, n_sms) or hopper.shared_tile(p, n_sms)) then
     return 1
   end
   local name = p.dtype.name

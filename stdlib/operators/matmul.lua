@@ -170,9 +170,10 @@ local function plan(p, wanted, stream)
   limit_grid(grid, config, p)
   local made = kernel_of(config, p, group)
   local operands, after = epilogues.args(p, made.variant, stream)
+  local cluster = config.cluster or config.k_blocks
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
                    pdl = config.pdl, cooperative = config.cooperative,
-                   cluster = config.cluster and { config.cluster, 1, 1 } }
+                   cluster = cluster and { cluster, 1, 1 } }
   return { kernel = made.kernel, launch = launch, args = args_of(config, p, operands),
            config = config, after = after, seen = p ~= asked and p or nil }
 end

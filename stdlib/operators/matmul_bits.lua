@@ -40,7 +40,7 @@ end
 function M.order(row, p, parts, k)
   if is_exact(p) then return { { "sums", p.sum.name .. ", exact in any order" } } end
   if k == 0 then return { { "sums", "none" } } end
-  local slices = row.slices or 1
+  local slices = row.slices or row.k_blocks or 1
   return {
     { "instruction", (steps[row.template] or row.template):format(STEP_BITS // p.dtype.bits) },
     { "sums", row.sums or p.sum.name },

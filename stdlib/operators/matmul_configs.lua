@@ -84,6 +84,12 @@ end
 local function is_dots(p) return require(DOTS).is_few(p, p.sm, p.n_sms) end
 local function is_narrow(p) return require(HOPPER).is_few(p, p.n_sms) end
 
+-- Do blocks of clusters share K, in tiles of the row?
+local function shares_k(p, row)
+  local tile = require(HOPPER).shared_tile(p, p.n_sms)
+  return tile ~= nil and tile[1] == row.tile[1] and tile[2] == row.tile[2]
+end
+
 local is_deep <const> = scaling.is_deep
 local function is_wide(p) return require(HOPPER).is_wide(p) end
 
@@ -205,6 +211,12 @@ M.list = {
     only_sm = 90, majors = TN, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
     stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
     when = function(p) return is_narrow(p) or p.unsplit and at_most(1, 32, 64)(p) end },
+  { name = "hopper 64x128x64, K in 2", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 64, 128, 64 }, schedule = "cooperative", stages = 6,
+    store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
+  { name = "hopper 128x64x64, K in 2", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 128, 64, 64 }, schedule = "cooperative", groups = 1,
+    stages = 6, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
   { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
     order = "columns", blocks = two_each, min_blocks = 2, pdl = true,

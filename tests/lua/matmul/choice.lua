@@ -16,8 +16,12 @@ choose(4096, 16, 4096)      -- expect: 4096	16	4096	hopper 16x64x64
 choose(4096, 32, 4096)      -- expect: 4096	32	4096	hopper 32x64x64, 12 stages
 choose(16, 2048, 4096)      -- expect: 16	2048	4096	mma 64x64x64
 choose(16, 4096, 256)       -- expect: 16	4096	256	mma 64x64x64
-choose(33, 4096, 4096)      -- expect: 33	4096	4096	hopper 64x64x64
-choose(64, 4096, 4096)      -- expect: 64	4096	4096	hopper 64x64x64
+choose(33, 4096, 4096)      -- expect: 33	4096	4096	hopper 128x64x64, K in 2
+choose(64, 4096, 4096)      -- expect: 64	4096	4096	hopper 128x64x64, K in 2
+choose(128, 4096, 4096)     -- expect: 128	4096	4096	hopper 64x128x64, K in 2
+choose(4096, 64, 4096)      -- expect: 4096	64	4096	hopper 64x128x64, K in 2
+choose(4096, 128, 4096)     -- expect: 4096	128	4096	hopper 128x64x64, K in 2
+choose(64, 4096, 1024)      -- expect: 64	4096	1024	hopper 64x64x64
 choose(1024, 1024, 1024)    -- expect: 1024	1024	1024	hopper 64x64x64
 choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 128x128x64
 choose(1536, 1536, 1536)    -- expect: 1536	1536	1536	hopper 192x128x64

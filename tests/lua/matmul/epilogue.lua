@@ -133,6 +133,25 @@ if sm == 90 then
     zeros(f8e4m3, row_major{64, 32}), { glu = true, epilogue = gated, outputs = {
       peak = { zeros(f32, 64), "row_max" }, pre = zeros(f32, {64, 32}) } })))
 end
+-- Blocks that share K store parts of the columns.
+if sm == 90 then
+  local A, B, bias = small(bf16, row_major{72, 200}), small(bf16, row_major{208, 200}),
+    small(f32, layout(208))
+  local function made(config, outputs)
+    return matmul(A, B, zeros(f32, row_major{72, 104}), { glu = true, config = config, bias = bias,
+      alpha = 2, outputs = outputs, epilogue = function(g, u, e)
+        if outputs.peak then e.peak = g end
+        e.pre = g - u
+        return max(g, 0.0) * u + e.n
+      end })
+  end
+  local one, other = zeros(f32, {72, 104}), zeros(f32, {72, 104})
+  local config <const> = "hopper 64x128x64, K in 2"
+  local C, D = made(config, { pre = one }), made("mma 64x64x64", { pre = other })
+  print(reference.difference(C, D), reference.difference(one, other)) -- expect: nil	nil
+  print((select(2, pcall(made, config, { pre = one, peak = { zeros(f32, 1), "max" } }))
+    :match "K = 200.*; (.*)")) -- expect: an output is a sum or maximum, for which blocks that share K have no parts
+end
 print(matmul(ones(f16, {4, 8}), ones(f16, {6, 8}), { glu = true, -- expect: (4,3):(3,1)
   epilogue = function(g, u) return g + u end }).layout)
 

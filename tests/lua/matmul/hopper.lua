@@ -58,6 +58,8 @@ local one = {schedule = "cooperative", tile = {64, 64, 32}, stages = 2, store = 
              order = "columns"}
 local high = {schedule = "cooperative", tile = {128, 64, 64}, stages = 2, store = {1, 2},
               groups = 1, order = "groups", group = 2, cluster = 2}
+local parts = {schedule = "cooperative", tile = {64, 128, 64}, stages = 3, store = {1, 1},
+               order = "columns", k_blocks = 2}
 local function with(config, tile, across)
   local new = {}
   for key, value in pairs(config) do new[key] = value end
@@ -69,6 +71,8 @@ local cases = {
   {bf16, bf16, pair, 3}, {f16, f32, whole, 3}, {f16, f16, high, 3}, {tf32, f32, one, 0},
   {i8, i32, with(pair, {64, 128, 128}), 0}, {f8e4m3, f16, with(one, {64, 64, 128}), 0},
   {bf16, bf16, with(one, {32, 64, 64}), 0},
+  -- Blocks of a cluster have parts of K.
+  {bf16, bf16, parts, 3}, {f16, f32, with(parts, {32, 128, 64}), 0},
   -- What is contiguous along rows goes through registers or is transposed; and C stored across.
   {tf32, f32, with(one, {64, 64, 32}), 3}, {tf32, bf16, with(pair, {32, 128, 32}), 3},
   {tf32, f32, with(whole, {64, 64, 32}), 3}, {i8, i32, with(one, {128, 128, 128}), 3},
