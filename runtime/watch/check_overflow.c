@@ -267,9 +267,11 @@ static void look_at_sums(Sum s, uint32_t lanes) {
 
 /* --- before and after ------------------------------------------------------------------------------------ */
 
-static bool is_mma(const CtTileOp *t) { return t->op == CT_OP_MMA || t->op == CT_OP_WGMMA; }
+static bool is_mma(const CtTileOp *t) {
+  return t->op == CT_OP_MMA || t->op == CT_OP_WGMMA || t->op == CT_OP_TCGEN05_MMA;
+}
 
-/* The registers that an MMA adds to; false: there are none. */
+/* The registers that an MMA adds to, or the tensor memory, of one thread; false: there are none. */
 static bool sums_of_mma(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *a) {
   CtAccess all[CT_MAX_OPERANDS];
   int n = ct_simt_accesses(code, in, w, all);
@@ -280,50 +282,82 @@ static bool sums_of_mma(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess *a
   return n > 0;
 }
 
-static int32_t sum_at(const CtAccess *a, int64_t e, int lane, int64_t *off) {
+/* other: from this block's memory to that of the block whose sums they are. */
+static int32_t sum_at(const CtAccess *a, int64_t e, int lane, ptrdiff_t other, int64_t *off) {
   int32_t v = 0;
   if (ct_access_at(a, e, lane, off) && (uint64_t)*off < (uint64_t)a->mem->n) {
     memcpy(&v,
-           a->mem->ptr + *off * (int64_t)a->mem->elem_bytes +
+           a->mem->ptr + other + *off * (int64_t)a->mem->elem_bytes +
                (int64_t)lane * (int64_t)a->mem->lane_bytes,
            sizeof v);
   }
   return v;
 }
 
-static void keep_sums(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w) {
+/* The sums of an instruction, counted: those of each lane's elements, then those of the other block of a pair. */
+typedef struct Sums {
   CtAccess a;
+  ptrdiff_t other;
+  size_t each, n; /* of a block; all */
+  int lanes;      /* one thread has all sums of tcgen05 */
+} Sums;
+
+static bool find_sums(const CtIn *code, const CtIn *in, CtWarp *w, Sums *s) {
+  const CtWorker *k = w->worker;
+  const CtTileOp *t = &k->job->program->tiles[code->imm];
+  *s = (Sums){.lanes = t->op == CT_OP_TCGEN05_MMA ? 1 : CT_LANES};
+  if (!sums_of_mma(code, in, w, &s->a)) {
+    return false;
+  }
+  s->each = s->n = (size_t)s->a.n * (size_t)s->lanes;
+  if (t->op == CT_OP_TCGEN05_MMA && t->blocks == 2) {
+    s->n *= 2;
+    s->other = k->team[k->rank ^ 1].shared - k->shared;
+  }
+  return true;
+}
+
+static int lane_of_sum(const Sums *s, size_t i) {
+  return s->lanes == 1 ? ct_first_lane(s->a.mask) : (int)(i % (size_t)s->lanes);
+}
+
+static int32_t sum_of_number(const Sums *s, size_t i, int64_t *off) {
+  return sum_at(&s->a, (int64_t)(i % s->each) / s->lanes, lane_of_sum(s, i),
+                i < s->each ? 0 : s->other, off);
+}
+
+static void keep_sums(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w) {
+  Sums s;
   k->n_sums = 0;
-  if (!sums_of_mma(code, in, w, &a)) {
+  if (!find_sums(code, in, w, &s) || s.a.mask == 0) {
     return;
   }
-  size_t n = (size_t)a.n * CT_LANES;
-  if (ct_grow(k->check->alloc, &k->sums, &k->cap_sums, n, sizeof *k->sums, NULL) != CT_OK) {
+  if (ct_grow(k->check->alloc, &k->sums, &k->cap_sums, s.n, sizeof *k->sums, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }
-  k->n_sums = n;
-  for (size_t i = 0; i < n; i++) {
+  k->n_sums = s.n;
+  for (size_t i = 0; i < s.n; i++) {
     int64_t off;
-    k->sums[i] = a.reads ? sum_at(&a, (int64_t)i / CT_LANES, (int)(i % CT_LANES), &off) : 0;
+    k->sums[i] = s.a.reads ? sum_of_number(&s, i, &off) : 0;
   }
 }
 
 /* What an MMA adds at once is far smaller than 2^31: a larger step is one the other way round. */
 static void compare_sums(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w) {
-  CtAccess a;
-  if (k->n_sums == 0 || !sums_of_mma(code, in, w, &a)) {
+  Sums s;
+  if (k->n_sums == 0 || !find_sums(code, in, w, &s)) {
     return;
   }
   for (size_t i = 0; i < k->n_sums; i++) {
-    int lane = (int)(i % CT_LANES);
-    int64_t off = 0, now = sum_at(&a, (int64_t)i / CT_LANES, lane, &off), step = now - k->sums[i];
+    int lane = lane_of_sum(&s, i);
+    int64_t off = 0, now = sum_of_number(&s, i, &off), step = now - k->sums[i];
     if ((k->looked_at >> lane & 1) == 0 || fits(CT_i32, step)) {
       continue;
     }
     CtFound f = found_at(k, in, w, lane);
-    f.buf = a.buf_index;
-    f.begin = a.mem->ptr;
+    f.buf = s.a.buf_index;
+    f.begin = s.a.mem->ptr;
     f.off = off;
     note_sum(k, f, CT_i32, (Wide)now + (step > 0 ? -((Wide)1 << 32) : (Wide)1 << 32));
   }

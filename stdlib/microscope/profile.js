@@ -293,7 +293,7 @@ function showKernel(i) {
   kernel = data.kernels[i];
   const texts = (list) => list.map((text) => make("p", text));
   byId("verdict").replaceChildren(...texts(kernel.verdict));
-  byId("bounds").replaceChildren(boundsList(kernel), drawRoofline(kernel));
+  byId("bounds").replaceChildren(...(kernel.refused ? [] : [boundsList(kernel), drawRoofline(kernel)]));
   byId("summary").replaceChildren(...texts(kernel.summary));
   showLines();
   byId("access").replaceChildren(make("p", "No access of this kernel is in memory.", { class: "hint" }));

@@ -335,6 +335,11 @@ local function registers_of(program, sm)
   return registers, stack
 end
 
+-- Why no device of that capability runs the kernel, where a target was refused by name; else nil.
+local function refusal_of(why)
+  return why and why:find "needs sm_%d" and why:gsub("; the CPU engine runs it$", "") or nil
+end
+
 -- What sass.lua says of the hot loop, or {why =}.
 local function sass_of(program, sm)
   local image, chunks = machine.image(program, sm)
@@ -357,6 +362,11 @@ local function kernel_of(program, sm, device, waves)
   k.occupancy = devices.occupancy(sm, threads, k.registers, k.shared_bytes)
   settle_costs(k, device)
   k.l2 = l2_of(program, k, device, waves)
+  k.refused = refusal_of(k.registers_unknown)
+  if k.refused then
+    k.predicted = { why = k.refused }
+    return k
+  end
   local predicted, why = predict.launch(counts_of(program, k.registers, k.local_bytes), device)
   k.predicted = predicted or { why = why }
   return k

@@ -252,9 +252,10 @@ end
 function M.verdict(kernel)
   local r, best = kernel.roofline, costliest_of(kernel.lines)
   local p = kernel.predicted
-  local out = { ("%sAt the peaks of %s: %s, by %s."):format(
-    p.why and "" or ("Predicted: %s. "):format(predicted_text(p)), r.device, time(r.estimate_ms),
-    r.bound) }
+  local out = { kernel.refused and ("%s cannot run it: %s."):format(r.device, kernel.refused)
+    or ("%sAt the peaks of %s: %s, by %s."):format(
+      p.why and "" or ("Predicted: %s. "):format(predicted_text(p)), r.device,
+      time(r.estimate_ms), r.bound) }
   if best and best.cost_ms > 0 then
     out[2] = ("Costliest line, by %s: %s."):format(cost.limit(best.cost), line_text(best))
   end
@@ -262,9 +263,25 @@ function M.verdict(kernel)
   return out
 end
 
+-- What a device takes at least, and is predicted to take; or that it cannot run the kernel.
+local function add_times(out, kernel)
+  local r = kernel.roofline
+  if kernel.refused then
+    out[#out + 1] = ("no roofline and no time on %s, which cannot run it: %s"):format(r.device,
+      kernel.refused)
+    return
+  end
+  out[#out + 1] = ("roofline of %s: at least %s, by %s%s; %s"):format(r.device,
+    time(r.estimate_ms), r.bound,
+    r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
+    intensities(kernel.totals, r))
+  out[#out + 1] = "  " .. times(r)
+  out[#out + 1] = ("predicted on %s: %s"):format(r.device, predicted_text(kernel.predicted))
+end
+
 -- Lines on the kernel as a whole.
 function M.summary(profile, kernel)
-  local t, o, r = kernel.totals, kernel.occupancy, kernel.roofline
+  local t, o = kernel.totals, kernel.occupancy
   local out = {
     ("global: %s loaded, %s stored in sectors of 32 bytes; %s and %s asked for"):format(
       bytes(32 * t.global_load_sectors), bytes(32 * t.global_store_sectors),
@@ -280,7 +297,7 @@ function M.summary(profile, kernel)
     .. "%d bytes shared"):format(profile.sm, o.blocks, o.blocks == 1 and "" or "s", o.warps,
       o.max_warps, table.concat(o.limited_by, " and "), kernel.registers or "unknown",
       kernel.shared_bytes)
-  if kernel.registers_unknown then
+  if kernel.registers_unknown and not kernel.refused then
     out[#out + 1] = "registers are not known: " .. kernel.registers_unknown
   end
   if kernel.counted == "CUDA C" then
@@ -292,12 +309,7 @@ function M.summary(profile, kernel)
       .. "lines need, so the compiler"
     out[#out + 1] = "  has dropped, moved or copied some; how often each is made is not known"
   end
-  out[#out + 1] = ("roofline of %s: at least %s, by %s%s; %s"):format(r.device,
-    time(r.estimate_ms), r.bound,
-    r.estimate_ms < LAUNCH_MS and ", less than a launch itself takes (some 2 us)" or "",
-    intensities(t, r))
-  out[#out + 1] = "  " .. times(r)
-  out[#out + 1] = ("predicted on %s: %s"):format(r.device, predicted_text(kernel.predicted))
+  add_times(out, kernel)
   for _, text in ipairs(kernel.l2 and l2_summary(kernel.l2) or {}) do out[#out + 1] = text end
   return out
 end

@@ -93,3 +93,13 @@ capture(kern:prepare { grid = 1, block = 128 } (A, B, C), path, { data = true })
 local pipe <close> = assert(io.popen(("'%s' replay --check %s 2>&1"):format(arg[-1], path)))
 print(pipe:read "a":match "check: [^\n]*") -- expect: check: no finding in 1 launch
 os.remove(path)
+
+-- A profile for a device that cannot run it has no time, and says why.
+local profile = require "cuttle.profile".run(function()
+  kern { grid = 1, block = 128 } (A, B, C)
+end, { sm = 90 })
+local of_sm90 = profile.kernels[1]
+print(of_sm90.refused, of_sm90.predicted.ms)
+-- expect: tmem: it needs sm_100a, sm_100f, sm_103a or sm_110a, but the kernel is compiled for sm_90	nil
+print(of_sm90.predicted.why == of_sm90.refused, tostring(profile):match "no roofline[^:]*")
+-- expect: true	no roofline and no time on H200, which cannot run it
