@@ -30,11 +30,6 @@ local function line_of(key, name, result)
   return ("%s sm_%s %s"):format(internal.host.hash(key .. " " .. result), target, name)
 end
 
--- Has what `key` stands for given this result before?
-function M.has(key, name, result)
-  return key ~= nil and known[line_of(key, name, result)] == true
-end
-
 --- Appends a line to RECORD's file of this ending, where lines are recorded.
 function M.keep(ending, line)
   local record = os.getenv "RECORD"
@@ -46,6 +41,13 @@ end
 -- It gives this result.
 function M.note(key, name, result)
   if key then M.keep("cubins", line_of(key, name, result)) end
+end
+
+-- Has what `key` stands for given this result before? Then it gives it again.
+function M.has(key, name, result)
+  local is_known = key ~= nil and known[line_of(key, name, result)] == true
+  if is_known then M.note(key, name, result) end
+  return is_known
 end
 
 return M

@@ -1,10 +1,12 @@
 -- Kernels of matmul whose epilogue has outputs, reductions or pairs of columns compile for sm_80
 -- and sm_90a, one of each template, those whose blocks of K have scales for sm_89 and sm_90a, and no
--- thread of them spills registers.
+-- thread of them spills registers. What the ledger knows not to spill is not compiled again.
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
+package.path = "scripts/?.lua;" .. package.path
 local sm = tonumber(arg[1])
+local ledger = require "ledger"
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local operator = require "cuttle.matmul"
 local function ending(v, e)
@@ -12,14 +14,20 @@ local function ending(v, e)
   return max(v, 0.0)
 end
 local function gated(gate, up) return max(gate, 0.0) * up end
+local function look_at(launch, args, config)
+  local key, title = ledger.key(launch, table.unpack(args)), "matmul with an epilogue: " .. config
+  if ledger.has(key, title, "no stack") then return end
+  local source = launch:source(table.unpack(args))
+  local name = source:match "__launch_bounds__%b()%s+([%w_]+)"
+  local registers, stack = internal.watch.profile_registers(source, sm, name, {})
+  if registers == nil and not stack:find("cannot load", 1, true) then print(config, stack) end
+  if registers and stack > 0 then print(config, name, stack, "bytes of stack") end
+  if stack == 0 then ledger.note(key, title, "no stack") end
+end
 local function look(A, B, C, options, config)
   options.config, options.split = config, 1
   for _, step in ipairs(select(3, operator.prepare(A, B, C, options))) do
-    local source = step.kernel(step.launch):source(table.unpack(step.args))
-    local name = source:match "__launch_bounds__%b()%s+([%w_]+)"
-    local registers, stack = internal.watch.profile_registers(source, sm, name, {})
-    if registers == nil and not stack:find("cannot load", 1, true) then print(config, stack) end
-    if registers and stack > 0 then print(config, name, stack, "bytes of stack") end
+    look_at(step.kernel(step.launch), step.args, config)
   end
 end
 local function try(dtype, config)

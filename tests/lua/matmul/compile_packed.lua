@@ -1,7 +1,10 @@
--- The kernels of packed weights compile for sm_80 and sm_90a, and no thread of them spills registers.
+-- The kernels of packed weights compile for sm_80 and sm_90a, and no thread of them spills
+-- registers. What the ledger knows not to spill is not compiled again.
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
+package.path = "scripts/?.lua;" .. package.path
+local ledger = require "ledger"
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local packed = require "cuttle.packed_weights"
 local operator = require "cuttle.matmul"
@@ -11,10 +14,16 @@ local function check(name, m, T, config)
   local X, C = zeros(T, row_major{m, 256}), zeros(T, row_major{m, 64})
   for _, step in ipairs(select(3, operator.prepare(X, w, C, {config = config}))) do
     local launch = step.kernel(step.launch)
-    local cubin = launch:cubin(table.unpack(step.args))
-    local symbol = launch:source(table.unpack(step.args)):match "__launch_bounds__%b()%s*([%w_]+)%("
-    local registers, stack = internal.watch.cubin_registers(cubin, symbol)
-    if stack ~= 0 then print(name, m, T, registers, stack) end
+    local key = ledger.key(launch, table.unpack(step.args))
+    local title = ("packed %s, %d rows"):format(name, m)
+    if not ledger.has(key, title, "no stack") then
+      local cubin = launch:cubin(table.unpack(step.args))
+      local symbol = launch:source(table.unpack(step.args)):match
+        "__launch_bounds__%b()%s*([%w_]+)%("
+      local registers, stack = internal.watch.cubin_registers(cubin, symbol)
+      if stack ~= 0 then print(name, m, T, registers, stack) end
+      if stack == 0 then ledger.note(key, title, "no stack") end
+    end
   end
 end
 check("u4", 1, bf16)
