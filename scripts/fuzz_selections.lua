@@ -99,6 +99,13 @@ function calls.gather()
   return { "gather", { x, by }, {} }
 end
 
+function calls.sample()
+  local x = randn(pick{ f32, bf16, f16 }, row_major{ pick{ 1, 3, 20 }, math.max(random_size(), 1) })
+  local function perhaps(v) return math.random(2) == 1 and v or nil end
+  return { "sample", { x }, { top_k = perhaps(math.random(1, 300)), top_p = perhaps(math.random()),
+    min_p = perhaps(0.01), temperature = pick{ 0.5, 1, 3 }, seed = math.random(1000) } }
+end
+
 -- {====== Comparison ======
 
 local function moved(t, place)

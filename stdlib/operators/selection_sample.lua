@@ -1,6 +1,8 @@
 -- selection_sample.lua: a random column of each row, by its probabilities, among the most probable
 -- ones: the first k, the least set with a probability of p, those not too far below the largest.
--- A kernel finds the last element that may be drawn, a row_kernel draws.
+-- Weights are integers, so their sums do not depend on an order. If few elements may be among the
+-- first k, a block draws from a list of these. Otherwise passes over the row find the last element
+-- that may be drawn, and draw. Without k and p, a row_kernel draws.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
 local numbers = require "cuttle.selection_keys"
@@ -9,33 +11,64 @@ local M = {}
 
 local op <const> = "sample"
 local float_types <const> = { f16, bf16, f32, f64 }
-local ONE <const> = 2.0 ^ 30 -- the weight of the most probable element: sums are exact integers
+local ONE <const> = 2.0 ^ 30 -- the weight of the most probable element
+
+-- What an element weighs beside `most`, the largest one; 0 if it is not drawn.
+local function weight_of(d, v, most)
+  local part = exp((v - most) * d.scale)
+  local may_be = v > -math.huge
+  if d.has_min then may_be = may_be and part >= d.min_p end
+  return where(may_be, cast(part * ONE + 0.5, u32), u32(0))
+end
+
+-- The sum of the least set of weights with the probability p.
+local function needed(total, p)
+  return max(cast(ceil(cast(total, f64) * cast(p, f64)), u64), u64(1))
+end
 
 -- {====== The last element that may be drawn ======
 
 local BITS <const> = 11
 local DIGITS <const> = 1 << BITS
 
--- The largest element that is a number.
-local function largest_of(row, threads)
-  local most = f32(-math.huge)
-  for i in range(threadIdx.x, row.columns, threads, { unroll = 4 }) do
-    most = max(most, cast(row.x[row.first + i], f32))
+-- Sums of 64 bits as two halves, as atomic operations on shared memory have 32. Neighbouring lanes
+-- add to different copies, because many elements of a row have the same digit.
+local COPIES <const> = 4
+
+local function add_weight(sums, digit, weight)
+  local at = { threadIdx.x % COPIES, digit }
+  local before = atomic_add(sums.low, at, weight)
+  if before > ~weight then atomic_add(sums.high, at, 1) end
+end
+
+local function sum_of(sums, digit)
+  local all = u64(0)
+  for i = 0, COPIES - 1 do
+    all = all + (cast(sums.high[{ i, digit }], u64) << 32 | cast(sums.low[{ i, digit }], u64))
   end
-  return block_reduce(most, "max")
+  return all
+end
+
+local function clear_weights(c, sums)
+  for i in range(threadIdx.x, COPIES * DIGITS, c.threads) do sums.low[i], sums.high[i] = 0, 0 end
+  sync_threads()
+end
+
+-- The weight of the digits that a thread has.
+local function own_weight(c, sums)
+  local each, all = DIGITS // c.threads, u64(0)
+  for i = 0, each - 1 do all = all + sum_of(sums, threadIdx.x * each + i) end
+  return all
 end
 
 -- The digit at which the weights, from the highest element on, reach `need`; the weight before it.
-local function find_weight(weights, need, threads)
+local function find_weight(c, sums, own, need)
   local digit, weight = shared(i32, 1), shared(u64, 1)
-  local each = DIGITS // threads
-  local first, own = threadIdx.x * each, u64(0)
-  for i = 0, each - 1 do own = own + weights[first + i] end
   local before = block_scan(own, "add", { exclusive = true, init = u64(0) })
   if before < need and need <= before + own then
-    local at = first
-    while before + weights[at] < need do
-      before = before + weights[at]
+    local at = cast(threadIdx.x * (DIGITS // c.threads), i32)
+    while before + sum_of(sums, at) < need do
+      before = before + sum_of(sums, at)
       at = at + 1
     end
     digit[0], weight[0] = at, before
@@ -45,73 +78,191 @@ local function find_weight(weights, need, threads)
 end
 
 -- The number of the last element of the least set whose probability is p, of those up to `cut`.
-local function cut_by_weight(c, row, cut, p, temperature)
-  local weights, most = shared(u64, DIGITS), largest_of(row, c.threads)
-  local low, prefix, need = i32(32), u32(0), u64(0)
-  while low > 0 do
+local function cut_by_weight(c, row, d, cut, most)
+  local sums = { low = shared(u32, { COPIES, DIGITS }), high = shared(u32, { COPIES, DIGITS }) }
+  local low, prefix, need, all = i32(32), u32(0), u64(0), { scale = d.scale }
+  while low > c.least do
     local bits = min(low, BITS)
-    for i in range(threadIdx.x, DIGITS, c.threads) do weights[i] = 0 end
-    sync_threads()
-    for i in range(threadIdx.x, row.columns, c.threads, { unroll = 4 }) do
-      local v = cast(row.x[row.first + i], f32)
-      local number = numbers.number(v, true)
-      if v == v and number <= cut and number >> low == prefix then
+    clear_weights(c, sums)
+    top.each_element(c, row, function(_, number, element)
+      if number <= cut and number >> low == prefix then
         local digit = number >> low - bits & (u32(1) << bits) - 1
-        local weight = cast(exp((v - most) / temperature) * ONE, u64)
-        atomic_add(weights, cast(digit, i32), weight)
+        add_weight(sums, cast(digit, i32), weight_of(all, cast(element, f32), most))
       end
-    end
+    end)
     sync_threads()
-    if low == 32 then
-      local own = u64(0)
-      for i in range(threadIdx.x, DIGITS, c.threads) do own = own + weights[i] end
-      local total = block_reduce(own, "add")
-      need = max(cast(ceil(cast(total, f64) * cast(p, f64)), u64), u64(1))
-    end
-    local digit, before = find_weight(weights, need, c.threads)
+    local own = own_weight(c, sums)
+    if low == 32 then need = needed(block_reduce(own, "add"), d.p) end
+    local digit, before = find_weight(c, sums, own, need)
     low, prefix, need = low - bits, prefix << bits | cast(digit, u32), need - before
   end
-  return prefix
+  return top.last_with(low, prefix)
 end
 
--- c: threads, has_k, has_p, and of row elements what top.narrow asks.
-local function make(c)
-  return kernel("sample_cut", function(x, cuts, columns, k, p, temperature)
-    local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns }
-    local cut = ~u32(0)
-    if c.has_k then
-      local _, prefix = top.narrow(c, row, k)
-      cut = prefix
-    end
-    if c.has_p then cut = cut_by_weight(c, row, cut, p, temperature) end
-    if threadIdx.x == 0 then cuts[blockIdx.x] = cut end
-  end)
+-- {====== A list of what may be among the first k ======
+
+-- f(i, v) of each element of the row that a thread has, as an f32.
+local function each_value(c, row, f)
+  local first = row.first // c.width
+  for at in range(threadIdx.x, row.columns // c.width, c.threads, { unroll = 4 }) do
+    local now = fragment(row.x.dtype, c.width)
+    copy(tile(row.x, { c.width }, { first + at }), now)
+    for e = 0, c.width - 1 do f(at * c.width + e, cast(now[e], f32)) end
+  end
+end
+
+-- The largest element of a thread's that is a number.
+local function own_largest(c, row)
+  local most = fragment(f32, 1)
+  most[0] = -math.huge
+  each_value(c, row, function(_, v) most[0] = max(most[0], v) end)
+  return most[0]
+end
+
+-- The f32 of a number of a descending order.
+local function value_of(number)
+  local bits, sign = ~number, u32(0x80000000)
+  return bitcast(where(bits & sign ~= 0, bits ~ sign, ~bits), f32)
+end
+
+-- Puts the first k elements, all that equal the last of these, and some others into the list, and
+-- returns how many there are, perhaps more than it holds. NaN is passed over. At least k elements
+-- are no less than the k-th largest of the groups' largest ones.
+local function take_by_values(c, row, list, k)
+  local mine, own = fragment(u32, 1), own_largest(c, row)
+  mine[0] = numbers.number(own, true)
+  local limit = value_of(top.limit_of(c, mine, k))
+  if own >= limit then
+    each_value(c, row, function(i, v)
+      if v >= limit then top.put(list, numbers.number(v, true), i) end
+    end)
+  end
+  sync_threads()
+  return list.count[0]
 end
 
 -- {====== The draw ======
+
+-- What comes before each thread's weights, and the weight of the row at which the draw is. Without
+-- weights it is beyond them all.
+local function aim(own, u)
+  local before, total = block_scan(own, "add", { exclusive = true, init = u64(0) })
+  return before, min(cast(u * cast(total, f64), u64), max(total, u64(1)) - 1)
+end
+
+-- Draws from the whole row.
+local function draw_from_row(c, row, d, k)
+  local cut, most = ~u32(0), block_reduce(own_largest(c, row), "max")
+  if c.has_k then
+    local low, prefix = top.narrow(c, row, k)
+    cut = top.last_with(low, prefix)
+  end
+  if c.has_p then cut = cut_by_weight(c, row, d, cut, most) end
+  local own = fragment(u64, 2) -- the thread's weights; those up to an element
+  clear(own)
+  local function each(f)
+    top.each_element(c, row, function(i, number, element)
+      if number <= cut then f(i, cast(weight_of(d, cast(element, f32), most), u64)) end
+    end)
+  end
+  each(function(_, weight) own[0] = own[0] + weight end)
+  local before, at = aim(own[0], d.u)
+  if before <= at and at < before + own[0] then
+    own[1] = before
+    each(function(i, weight)
+      if own[1] <= at and at < own[1] + weight then d.out[blockIdx.x] = i end
+      own[1] = own[1] + weight
+    end)
+  end
+end
+
+-- The list's n elements in order: the thread's own number, column and value; and all numbers.
+local function in_order(c, row, list, n)
+  local t, rank = threadIdx.x, i32(0)
+  local sorted = { numbers = shared(u32, c.capacity), columns = shared(i32, c.capacity) }
+  if t < n then
+    local number, column = list.numbers[t], list.columns[t]
+    for i in range(n) do
+      local other = list.numbers[i]
+      local is_before = other < number or other == number and list.columns[i] < column
+      rank = rank + where(is_before, 1, 0)
+    end
+    sorted.numbers[rank], sorted.columns[rank] = number, column
+  end
+  sync_threads()
+  local place = min(t, n - 1)
+  local column = sorted.columns[place]
+  return sorted, sorted.numbers[place], column, cast(row.x[row.first + column], f32)
+end
+
+-- Draws from a list of n > 0 elements, in any order, at most one for each thread. The first k
+-- elements that are numbers and all that equal the last of these are among them.
+local function draw_from_list(c, row, d, list, n, k)
+  local t, best, last = threadIdx.x, shared(f32, 1), shared(u32, 1)
+  local sorted, number, column, v = in_order(c, row, list, n)
+  if t == 0 then best[0] = v end
+  sync_threads()
+  local is_in = t < n and number <= sorted.numbers[min(k, n) - 1]
+  if c.has_p then
+    local own = cast(where(is_in, weight_of({ scale = d.scale }, v, best[0]), u32(0)), u64)
+    local before, total = block_scan(own, "add", { exclusive = true, init = u64(0) })
+    local need = needed(total, d.p)
+    if before < need and need <= before + own then last[0] = number end
+    sync_threads()
+    is_in = is_in and total > 0 and number <= last[0]
+  end
+  local own = cast(where(is_in, weight_of(d, v, best[0]), u32(0)), u64)
+  local before, at = aim(own, d.u)
+  if before <= at and at < before + own then d.out[blockIdx.x] = column end
+end
+
+-- c: threads, capacity (of a list, at most one element for each thread), has_k, has_p, has_min,
+-- least (low bits of numbers in which elements do not differ), groups (of threads, nil: no list),
+-- and what top.narrow asks.
+local function make(c)
+  return kernel("sample", function(x, out, columns, k, p, scale, min_p, seed)
+    local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns }
+    local d = { out = out, p = p, scale = scale, min_p = min_p, has_min = c.has_min,
+      u = choices.uniform({ index = function() return blockIdx.x end }, seed) }
+    if threadIdx.x == 0 then out[blockIdx.x] = 0 end -- of a row without any weight
+    if not c.groups then
+      draw_from_row(c, row, d, k)
+    else
+      local list = { numbers = shared(u32, c.capacity), columns = shared(i32, c.capacity),
+        count = shared(i32, 1) }
+      if threadIdx.x == 0 then list.count[0] = 0 end
+      sync_threads()
+      local n = take_by_values(c, row, list, k)
+      if n > 0 and n <= c.capacity then
+        draw_from_list(c, row, d, list, n, k)
+      else
+        draw_from_row(c, row, d, k)
+      end
+    end
+  end)
+end
 
 local draw_all = row_kernel("sample", function(row, x, temperature, log2_min_p, seed)
   local u = row:keep_once(choices.uniform(row, seed))
   return row:once(choices.draw(row, x, u, temperature, log2_min_p))
 end, { types = { i32 } })
 
-local draw = row_kernel("sample_up_to_cut", function(row, x, cut, temperature, log2_min_p, seed)
-  local u = row:keep_once(choices.uniform(row, seed))
-  local may_be = numbers.number(cast(x, f32), true) <= cut
-  return row:once(choices.draw(row, x, u, temperature, log2_min_p, may_be))
-end, { types = { i32 } })
-
 -- {====== Calls ======
 
 local made = {}
 
-local function kernel_of(x, k, p)
-  local threads = x.columns >= 16384 and 1024 or 256
-  local width = top.width(x.tensor.dtype, x.columns)
-  local key = ("%d %s %s %d"):format(threads, k ~= nil, p ~= nil, width)
-  made[key] = made[key] or make { threads = threads, has_k = k ~= nil, has_p = p ~= nil,
-    dtype = f32, largest = true, nan_last = true, capacity = 0, width = width }
-  return made[key], threads
+local CAPACITY <const>, LONG <const> = 256, 16384 -- columns from which blocks are larger
+
+local function kernel_of(x, o)
+  local c = { threads = x.columns >= LONG and 1024 or 256, has_k = o.k ~= nil, has_p = o.p ~= nil,
+    has_min = o.min_p ~= nil, dtype = f32, largest = true, nan_last = true, capacity = 0,
+    width = top.width(x.tensor.dtype, x.columns), least = x.tensor.dtype.bytes == 2 and 10 or 0 }
+  if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
+  if c.groups then c.capacity = CAPACITY end
+  local key = ("%d %s %s %s %d %d %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
+    c.least, c.groups)
+  made[key] = made[key] or make(c)
+  return made[key], c.threads
 end
 
 local function number_between(name, v, otherwise, low, high)
@@ -147,22 +298,15 @@ M.sample = call.define(op, 1, { "min_p", "seed", "temperature", "top_k", "top_p"
     local found, tensors = call.results(op, options, x,
       { { dtype = i32, shape = extent, only = true } }, { x })
     if x.n == 0 then return {}, tensors end
-    local steps, logits = {}, view(x.flat, row_major { x.n_rows, x.columns })
-    local log2_min_p = o.min_p and math.log(o.min_p, 2) or -math.huge
-    local to = { out = view(found[1].flat, row_major { x.n_rows, 1 }) }
-    local draws
     if o.k or o.p then
-      local cuts = call.work(x, u32, x.n_rows)
-      local k, threads = kernel_of(x, o.k, o.p)
-      steps[1] = { kernel = k, launch = { grid = x.n_rows, block = threads },
-        args = { n = 6, x.flat, cuts, x.columns, o.k, o.p and f32(o.p), f32(o.temperature) } }
-      draws = draw:steps(logits, view(cuts, row_major { x.n_rows, 1 }), o.temperature, log2_min_p,
-        o.seed, to)
-    else
-      draws = draw_all:steps(logits, o.temperature, log2_min_p, o.seed, to)
+      local k, threads = kernel_of(x, o)
+      return { { kernel = k, launch = { grid = x.n_rows, block = threads },
+        args = { n = 8, x.flat, found[1].flat, x.columns, o.k, o.p and f32(o.p),
+          f32(1.0 / o.temperature), o.min_p and f32(o.min_p), o.seed } } }, tensors
     end
-    table.move(draws, 1, #draws, #steps + 1, steps)
-    return steps, tensors
+    local log2_min_p = o.min_p and math.log(o.min_p, 2) or -math.huge
+    return draw_all:steps(view(x.flat, row_major { x.n_rows, x.columns }), o.temperature,
+      log2_min_p, o.seed, { out = view(found[1].flat, row_major { x.n_rows, 1 }) }), tensors
   end)
 
 return M

@@ -2,6 +2,7 @@
 -- the row count its digits, from the highest on, and so find how large an element may be, until few
 -- enough elements are left for shared memory, where they are sorted. A row that fits is sorted at
 -- once. Equal elements come in the order of their columns.
+local internal = ...
 local call = require "cuttle.selection_call"
 local numbers = require "cuttle.selection_keys"
 local M = {}
@@ -43,31 +44,32 @@ end
 
 local function number_at(c, row, i) return number_of(c, row.x[row.first + i], row.x.dtype) end
 
--- f(i, number) of each element of the row that a thread has: vectors of c.width, which divides the
--- columns.
-local function each_element(c, row, f)
+--- f(i, number, element) of each element of the row that a thread has: vectors of c.width, which
+--- divides the columns.
+function M.each_element(c, row, f)
   local first = row.first // c.width
   for v in range(threadIdx.x, row.columns // c.width, c.threads, { unroll = 4 }) do
     local now = fragment(row.x.dtype, c.width)
     copy(tile(row.x, { c.width }, { first + v }), now)
-    for e = 0, c.width - 1 do f(v * c.width + e, number_of(c, now[e], now.dtype)) end
+    for e = 0, c.width - 1 do f(v * c.width + e, number_of(c, now[e], now.dtype), now[e]) end
   end
 end
 
 --- Which of the row's numbers are among the first k: those whose bits from `low` on are less than
 --- `prefix`, n_less of them, and of the n_equal with these bits some. It ends when c.capacity holds
---- both, or all bits are known. c: dtype (numbers are of elements cast to it), largest, threads,
---- capacity; row: x, first, columns.
+--- both, or all bits are known but c.least (nil: 0) low ones, in which equal numbers do not differ.
+--- c: dtype (numbers are of elements cast to it), largest, threads, capacity; row: x, first,
+--- columns.
 function M.narrow(c, row, k)
   local word, bits = numbers.word(c.dtype)
   local counts = shared(i32, DIGITS)
   local low, prefix, need = i32(bits), cast(0, word), k
   local n_less, n_equal = i32(0), row.columns
-  while n_less + n_equal > c.capacity and low > 0 do
+  while n_less + n_equal > c.capacity and low > (c.least or 0) do
     local digit_bits = min(low, BITS)
     for i in range(threadIdx.x, DIGITS, c.threads) do counts[i] = 0 end
     sync_threads()
-    each_element(c, row, function(_, number)
+    M.each_element(c, row, function(_, number)
       if number >> low == prefix then
         local digit = number >> low - digit_bits & (cast(1, word) << digit_bits) - 1
         atomic_add(counts, cast(digit, i32), 1)
@@ -81,20 +83,27 @@ function M.narrow(c, row, k)
   return low, prefix, n_less, n_equal
 end
 
-local function put(list, number, column)
+--- The last number whose bits from `low` on are the prefix.
+function M.last_with(low, prefix)
+  return prefix << low | (cast(1, internal.kernel.dtype_of(prefix)) << low) - 1
+end
+
+--- Puts an element into the list, if there is room, and counts it.
+function M.put(list, number, column)
   local at = atomic_add(list.count, 0, 1)
   if at < size(list.numbers) then list.numbers[at], list.columns[at] = number, column end
 end
 
 -- Puts all elements up to the prefix into the list, in any order.
 local function take_all(c, row, list, low, prefix)
-  each_element(c, row, function(i, number)
-    if number >> low <= prefix then put(list, number, i) end
+  M.each_element(c, row, function(i, number)
+    if number >> low <= prefix then M.put(list, number, i) end
   end)
 end
 
--- The k-th smallest of c.groups numbers, of which groups of neighbouring threads have one each.
-local function limit_of(c, mine, k)
+--- The k-th smallest of c.groups numbers, of which groups of neighbouring threads have one each:
+--- the least of mine[0] of their threads.
+function M.limit_of(c, mine, k)
   local lanes, t = c.threads // c.groups, threadIdx.x
   local of_groups, limit = shared(mine.dtype, c.groups), shared(mine.dtype, 1)
   local least = warp_reduce(mine[0], "min", lanes)
@@ -118,11 +127,11 @@ end
 local function take_by_groups(c, row, list, k)
   local first = fragment(numbers.word(c.dtype), 1)
   first[0] = ~cast(0, first.dtype)
-  each_element(c, row, function(_, number) first[0] = min(first[0], number) end)
-  local limit = limit_of(c, first, k)
+  M.each_element(c, row, function(_, number) first[0] = min(first[0], number) end)
+  local limit = M.limit_of(c, first, k)
   if first[0] <= limit then
-    each_element(c, row, function(i, number)
-      if number <= limit then put(list, number, i) end
+    M.each_element(c, row, function(i, number)
+      if number <= limit then M.put(list, number, i) end
     end)
   end
   sync_threads()
@@ -132,8 +141,8 @@ end
 -- Puts the elements below the number into the list, and of those that are equal to it the first
 -- ones, so that there are k.
 local function take_first(c, row, list, number_k, n_less, k)
-  each_element(c, row, function(i, number)
-    if number < number_k then put(list, number, i) end
+  M.each_element(c, row, function(i, number)
+    if number < number_k then M.put(list, number, i) end
   end)
   local n = n_less
   for start in range(0, row.columns, c.threads) do
@@ -265,8 +274,9 @@ function M.width(dtype, columns)
   return columns % width == 0 and width or 1
 end
 
--- The groups of threads whose first elements limit which ones are among the first k: about twice k.
-local function groups_for(c, columns, k)
+--- The groups of threads whose first elements limit which ones are among the first k: about twice
+--- k; nil if there are too few threads or elements.
+function M.groups_for(c, columns, k)
   local groups = LEAST_GROUPS
   while groups < 2 * k do groups = 2 * groups end
   if groups <= min(MOST_GROUPS, c.threads) and columns >= 4 * c.threads then return groups end
@@ -277,7 +287,7 @@ local function choices(x, k, largest)
   local most = k <= MOST_GROUPS // 2 and 512 or 1024
   c.threads = x.columns >= LONG and most or x.columns >= MIDDLE and 256 or 64
   c.width = M.width(c.dtype, x.columns)
-  c.groups = groups_for(c, x.columns, k)
+  c.groups = M.groups_for(c, x.columns, k)
   while c.capacity < k do c.capacity = c.capacity * 2 end
   if c.dtype.bytes < 8 and c.capacity >= LEAST * 2 then c.capacity = c.capacity * 2 end
   return c

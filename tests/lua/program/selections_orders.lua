@@ -53,6 +53,12 @@ do
   local long = view(rand(f32, 2200), row_major{2, 1100})
   orders("top_k by groups", function() selections.top_k(long, 5) end)
   mutants("top_k by groups", 2, function() selections.top_k(long, 5) end)
+  local function from_list() selections.sample(long, {top_k = 5, top_p = 0.9}) end
+  local function from_row() selections.sample(x, {top_k = 5, top_p = 0.9}) end
+  orders("sample from a list", from_list)
+  mutants("sample from a list", 2, from_list)
+  orders("sample from a row", from_row)
+  mutants("sample from a row", 3, from_row)
   orders("histogram", function() selections.histogram(x, 9, 0, 1) end)
   mutants("histogram", 0, function() selections.histogram(x, 9, 0, 1) end)
 end

@@ -4,12 +4,10 @@ local selections = require "cuttle.selections"
 local support = dofile "tests/support/selections.lua"
 local refused = support.refused
 
-local ROWS <const> = 3000
-
-local function rows_of(dtype, logits)
+local function rows_of(dtype, logits, n_rows)
   local list = {}
-  for r = 0, ROWS - 1 do table.move(logits, 1, #logits, r * #logits + 1, list) end
-  return view(from_table(dtype, list), row_major{ROWS, #logits})
+  for r = 0, n_rows - 1 do table.move(logits, 1, #logits, r * #logits + 1, list) end
+  return view(from_table(dtype, list), row_major{n_rows, #logits})
 end
 
 -- The probabilities of columns that the options leave: top_k, then top_p of these, then min_p.
@@ -37,11 +35,12 @@ local function probabilities(logits, o)
 end
 
 local function check(dtype, logits, o)
-  local drawn, counts = support.list(selections.sample(rows_of(dtype, logits), o)), {}
+  local n_rows = #logits > 100 and 100 or 3000
+  local drawn, counts = support.list(selections.sample(rows_of(dtype, logits, n_rows), o)), {}
   for _, c in ipairs(drawn) do counts[c + 1] = (counts[c + 1] or 0) + 1 end
   local p, worst = probabilities(logits, o), 0
   for i = 1, #logits do
-    local want, got = ROWS * (p[i] or 0), counts[i] or 0
+    local want, got = n_rows * (p[i] or 0), counts[i] or 0
     if want == 0 and got > 0 then return ("column %d must not be drawn"):format(i - 1) end
     worst = math.max(worst, math.abs(got - want) / math.sqrt(want + 1))
   end
@@ -60,6 +59,19 @@ for _, o in ipairs{ {}, {temperature = 0.5}, {top_k = 1}, {top_k = 3}, {top_k = 
 end
 print(check(f64, logits, {top_p = 0.6}), check(f16, logits, {top_k = 3}))
 -- expect: true	true
+
+do -- blocks draw from a list of what may be among the first k; or there are too many of these
+  local long, same = {}, {}
+  for i = 1, 1100 do long[i], same[i] = -9.0 - i % 7, 0.5 end
+  for i, v in ipairs(logits) do long[i * 113] = v end
+  local o = {top_k = 20, top_p = 0.9, min_p = 0.2}
+  print(check(f32, long, o), check(f32, same, o))
+  local few = full(f32, row_major{2, 1100}, 0 / 0)
+  few[{1, 800}] = 2.0
+  print(table.concat(support.list(selections.sample(few, o)), " "))
+end
+-- expect: true	true
+-- expect: 0 800
 
 do -- long rows, the same seed, other seeds; a vector is a row
   local x = randn(f32, row_major{4, 20000})
