@@ -187,6 +187,8 @@ local decodes <const> = {
   { "decode, latent", bf16, bf16, 16, 1, 576, "latent 64 keys", latent = true },
   { "decode, latent, many heads", bf16, bf16, 70, 1, 576, "latent hopper", latent = true,
     page = 64 },
+  { "decode, latent, in pairs", bf16, bf16, 70, 1, 576, "latent hopper, pairs", latent = true,
+    page = 64 },
 }
 
 local LENGTHS <const> = { 700, 1, 0, 90 }

@@ -9,7 +9,8 @@
 --   shape(config)       keys of a unit of the schedule, and `step`, those that a block takes at a
 --                       time; rows of a tile; warps of a block, and how many partial results they
 --                       have `found` of a piece; `resident` blocks of a multiprocessor; `overhead`
---                       of a piece, in units; and what else the kernel depends on
+--                       of a piece, in units; if there, the `least` units of a part; and what
+--                       else the kernel depends on
 --   make(variant)       the kernel; all templates' have the same parameters
 -- A variant is a shape with what the problem adds to it: see the modules named above,
 -- attention_decode_pages.lua and attention_decode_schedule.lua.
@@ -44,8 +45,10 @@ M.configs = {
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
-  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2, from_rows = 17,
-    registers = { 56, 224 } },
+  { name = "latent hopper, pairs", template = LATENT_HOPPER, sm = 90, stages = 2, held = 4,
+    cluster = 2, from_rows = 17, registers = { 32, 160, 160 } },
+  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2, held = 4,
+    cluster = 1, from_rows = 17, registers = { 32, 160, 160 } },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
   { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
   { name = "plain", template = "cuttle.attention_decode_plain" },
@@ -103,9 +106,10 @@ local function variant_of(config, p)
               page_size = p.page_size, causal = p.causal and p.n_q > 1, tree = p.mask ~= nil,
               scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new }
   for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
+  v.cluster = v.cluster or 1
   v.n_tiles = cdiv(p.n_q * p.group, v.rows)
-  v.n_heads = p.kv_heads * v.n_tiles
-  v.least = v.invariant and 1 or 2 * v.warps
+  v.n_heads = p.kv_heads * v.n_tiles // v.cluster
+  v.least = v.invariant and 1 or v.least or 2 * v.warps
   return v
 end
 
@@ -137,7 +141,7 @@ end
 -- What to launch, in order.
 local function steps_of(config, p, target)
   local v = variant_of(config, p)
-  local n_parts = (config.parts or v.resident) * target.n_sms
+  local n_parts = (config.parts or v.resident) * target.n_sms // v.cluster
   local parts, ml = workspace(p, v, n_parts)
   p.has_pdl = target.sm >= 90
   local steps, lse, scales = {}, p.LSE, { p.k_scale, p.v_scale }
@@ -149,7 +153,8 @@ local function steps_of(config, p, target)
   end
   steps[#steps + 1] = {
     kernel = kernel_of(config.template, v),
-    launch = { grid = n_parts, block = 32 * v.warps, stream = p.stream, pdl = p.has_pdl },
+    launch = { grid = n_parts * v.cluster, block = 32 * v.warps, stream = p.stream,
+               cluster = v.cluster > 1 and v.cluster or nil, pdl = p.has_pdl },
     args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity,
       n_parts, parts, ml, p.table, scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
   steps[#steps + 1] = merge.step(p, kernel_of("cuttle.attention_decode_merge", v), v, n_parts,

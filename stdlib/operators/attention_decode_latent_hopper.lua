@@ -1,13 +1,16 @@
 -- attention_decode_latent_hopper.lua: attention_decode where values are the first 512 columns of
--- keys of 576, on Hopper, for heads enough that the tensor cores limit it. Sums of 64 queries and
--- 512 columns fill the registers of two warp groups, 256 columns each. A warp of one more group
--- loads blocks of 64 keys by TMA. Of each block a group computes
---   S = Q K'     the scores of half of the keys
---   P            of these, relative to the maximum of both groups' scores, to shared memory
---   O += P V     its columns, of all keys
--- The groups meet twice: when they know their maxima, and when P is complete. K is in shared memory
--- once: V is its first columns, transposed by the product. The last 64 columns are a tile of their
--- own.
+-- keys of 576, on Hopper, for heads enough that the tensor cores limit it. A warp of the first
+-- group loads tiles of 64 keys by TMA. Of 64 queries and each tile
+--   the group of scores computes   S = Q K' and P, the probabilities, which go to shared memory
+--   the two groups of sums compute O += P V, each 256 columns, which fill their registers
+-- The next scores are computed while sums take P, so that the tensor cores have work during the
+-- softmax. K is in shared memory once: V is its first columns, transposed by the product, and P
+-- takes the place of the others.
+-- Columns of Q are in registers, as many as fit, for which the tensor cores read shared memory
+-- less. Blocks of a cluster have other queries of the same keys; each loads rows of a tile for all.
+-- Fields of its configurations: stages, tiles in the ring; held, panels of 64 columns of Q in
+-- registers; cluster, blocks of one; registers {of the group that loads, of that of scores, of
+-- those of sums}.
 local latent = require "cuttle.attention_decode_latent"
 local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
@@ -17,14 +20,25 @@ local tiles = require "cuttle.attention_decode_tiles"
 local tma = require "cuttle.tma_rules"
 local M = {}
 
-local WARP <const>, GROUP <const>, GROUPS <const> = 32, 128, 2 -- GROUPS: that multiply
-local ROWS <const>, KEYS <const>, OWN_KEYS <const> = 64, 64, 32
-local DEPTH_V <const>, REST <const> = 512, 64 -- columns of keys: those of values, and the others
-local COLUMNS <const> = DEPTH_V // GROUPS
+local WARP <const>, GROUP <const>, GROUPS <const> = 32, 128, 4
+local LOADS <const>, SCORES <const>, SUMS <const> = 0, 1, 2 -- of each role the first group
+local N_SUMS <const> = 2 -- groups of sums
+local ROWS <const>, KEYS <const> = 64, 64
+local DEPTH_V <const>, PANEL <const> = 512, 64 -- columns of keys that are values, and the others
+local PANELS <const> = DEPTH_V // PANEL
+-- A slot is full chunk by chunk, {first panel, the one behind its last}: products begin before all
+-- of them are there. What is behind the values is a chunk of its own.
+local CHUNKS <const> = { { 0, 4 }, { 4, 8 }, { 8, 9 } }
+-- Columns of a product: ptxas refuses 256, whose registers are more than a thread begins with.
+local COLUMNS <const>, PRODUCTS <const> = 128, DEPTH_V // 128 // N_SUMS
 local WIDTH <const> = 8 -- elements of a copy of 16 bytes
 local OVERHEAD <const> = 256 -- of a piece, in keys
+local LEAST <const> = 2 -- steps of a part, at least
+local LINE <const> = 128 -- bytes of a line of shared memory
 local names <const> = { f16 = "F16F16", bf16 = "BF16BF16" }
 local modes <const> = { "S", "D", "H", "B" }
+
+local function n_tiles(p) return cdiv(p.n_q * p.group, ROWS) end
 
 --- See attention_decode.lua.
 function M.trouble(config, p)
@@ -32,20 +46,25 @@ function M.trouble(config, p)
   if why then return why end
   if p.page_size and p.page_size % KEYS ~= 0 then
     return ("its kernel takes pages of multiples of %d keys"):format(KEYS)
+  elseif n_tiles(p) % config.cluster ~= 0 then
+    return ("each %d of its blocks share keys, for a tile of %d queries each, but %d queries are "
+      .. "%d tiles"):format(config.cluster, ROWS, p.n_q * p.group, n_tiles(p))
   end
 end
 
 --- See attention_decode.lua.
 function M.shape(config)
-  return { keys = KEYS, step = KEYS, rows = ROWS, warps = (GROUPS + 1) * GROUP // WARP, found = 1,
-           stages = config.stages, registers = config.registers, resident = 1,
-           overhead = OVERHEAD // KEYS }
+  return { keys = KEYS, step = KEYS, rows = ROWS, warps = GROUPS * GROUP // WARP, found = 1,
+           stages = config.stages, held = config.held, cluster = config.cluster,
+           registers = config.registers, resident = 1, overhead = OVERHEAD // KEYS,
+           least = LEAST, uncut = true }
 end
 
 --- See attention_decode.lua.
 function M.shared_bytes(config)
-  return 2 * ((ROWS + KEYS * config.stages) * (DEPTH_V + REST) + ROWS * KEYS)
-    + 4 * 2 * ROWS * GROUPS + 128
+  local panels = PANELS + 1 - config.held
+  return 2 * (ROWS * PANEL * panels + KEYS * config.stages * (DEPTH_V + PANEL))
+    + 4 * ROWS * (config.stages + 1) + 256
 end
 
 --- K as the kernel takes it.
@@ -55,230 +74,404 @@ function M.keys(p) return tma.mapped(p.K, 2) end
 
 local function plan_of(variant)
   local dtype, kind = variant.dtype, "F32" .. names[variant.dtype.name]
-  local k_major = gmma_layout(dtype, "K", 128)
-  local QK = tiled_mma(("SM90_64x%dx16_%s_SS"):format(OWN_KEYS, kind))
+  local k_major = gmma_layout(dtype, "K", LINE)
+  local function scores(operands)
+    return tiled_mma(("SM90_64x%dx16_%s_%s"):format(KEYS, kind, operands))
+  end
+  local QK = scores "SS"
   return {
-    QK = QK, PV = tiled_mma(("SM90_64x%dx16_%s_SS"):format(COLUMNS, kind)),
-    Q = tile_to_shape(k_major, {ROWS, DEPTH_V}), Q_rest = tile_to_shape(k_major, {ROWS, REST}),
+    QK = QK, QK_held = scores "RS",
+    PV = tiled_mma(("SM90_64x%dx16_%s_SS"):format(COLUMNS, kind)),
+    Q = tile_to_shape(k_major, {ROWS, PANEL, PANELS + 1 - variant.held}),
     K = tile_to_shape(k_major, {KEYS, DEPTH_V, variant.stages}),
-    K_rest = tile_to_shape(k_major, {KEYS, REST, variant.stages}),
-    P = tile_to_shape(k_major, {ROWS, KEYS}), of_rows = layout({ROWS, GROUPS}, {1, ROWS}),
-    store_P = tiled_copy_C(atom("SM90_U32x4_STSM_N", dtype), QK),
-    bytes = KEYS * (DEPTH_V + REST) * dtype.bits // 8,
+    K_rest = tile_to_shape(k_major, {KEYS, PANEL, variant.stages}),
+    store_P = tiled_copy_C(atom("SM90_U16x8_STSM_T", dtype), QK),
   }
 end
 
 local function of_first_lane(x) return shfl_idx(x, 0) end
 
+local function none() end
+
+-- The barrier that says that a chunk of a slot is there.
+local function full_of(bars, slot, chunk) return bars.full[slot * #CHUNKS + chunk - 1] end
+
 -- {====== The warp that loads ======
 
--- Rows of a tile of keys from n_own on become zeros: they are not the sequence's, and may be NaN.
-local function clear_behind(s, n_own)
-  local chunks, zeros = size(s, 1) // WIDTH, fragment(s.dtype, {1, WIDTH})
-  clear(zeros)
-  for i in range(threadIdx.x, (KEYS - n_own) * chunks, WARP) do
-    copy(zeros, tile(s, {1, WIDTH}, {n_own + i // chunks, i % chunks}))
-  end
-end
+local function load_all(variant, args, smem, bars)
+  local state = pipeline_state(variant.stages, {parity = 1})
+  local high, coords = variant.cluster, tma_tensor(args.K)
+  local rows = KEYS // high -- that a block of the cluster loads
+  local rank = high > 1 and cluster_rank() or 0
+  local options = high > 1 and { multicast = (1 << high) - 1 } or nil
 
-local function load_all(variant, plan, args, smem, bars)
-  local state, parts = pipeline_state(variant.stages, {parity = 1}), pipeline_state(1)
-  local is_first = threadIdx.x == 0
-  local coords = tma_tensor(args.K)
-  local gK, gK_rest = tile(coords, {KEYS, DEPTH_V}, {_, _}), tile(coords, {KEYS, REST}, {_, _})
-
-  local function load(piece, first, full)
-    local kv_head = merge.key_head(variant, piece.head)
-    local n = pages.row_in_page(variant, first) // KEYS
+  local function load(piece, first)
+    local kv_head, slot = merge.key_head(variant, piece.head), state.slot
+    local n = pages.row_in_page(variant, first) // rows + rank
     local page = pages.page(variant, args, piece.b, first)
-    full:arrive_expect_tx(plan.bytes)
-    tma_load(gK(_, _, n, 0, kv_head, page), smem.K(_, _, state.slot), full)
-    tma_load(gK_rest(_, _, n, DEPTH_V // REST, kv_head, page), smem.K_rest(_, _, state.slot), full)
+    for i, chunk in ipairs(CHUNKS) do
+      local full, wide = full_of(bars, slot, i), chunk[2] - chunk[1]
+      local to, at = smem.K(_, _, slot), chunk[1] // wide
+      if i == #CHUNKS then to, at = smem.K_rest(_, _, slot), 0 end
+      local box = {rows, wide * PANEL}
+      full:arrive_expect_tx(KEYS * wide * PANEL * variant.dtype.bits // 8)
+      tma_load(tile(coords, box, {_, _})(_, _, n, chunk[1] // wide, kv_head, page),
+        tile(to, box, {rank, at}), full, options)
+    end
   end
 
-  local function compute(piece)
+  schedule.each_piece(variant, args, { first = none, finish = none, compute = function(piece)
     for first in range(piece.first, piece.last, KEYS) do
-      local n_own, slot = piece.n_keys - first, state.slot
-      bars.empty[slot]:wait(state.parity)
-      if n_own < KEYS then
-        if is_first then load(piece, first, bars.part[0]) end
-        bars.part[0]:wait(parts.parity)
-        parts:advance()
-        clear_behind(smem.K(_, _, slot), n_own)
-        clear_behind(smem.K_rest(_, _, slot), n_own)
-        fence_proxy_async()
-        sync_warp()
-        if is_first then bars.full[slot]:arrive() end
-      elseif is_first then
-        load(piece, first, bars.full[slot])
-      end
+      bars.empty[state.slot]:wait(state.parity)
+      if threadIdx.x == 0 then load(piece, first) end
       state:advance()
     end
-  end
-
-  local function none() end
-  schedule.each_piece(variant, args, { first = none, compute = compute, finish = none })
+  end })
 end
 
--- {====== A group that multiplies ======
+-- {====== The group of scores ======
 
-local Group = {}
-Group.__index = Group
+local Scores = {}
+Scores.__index = Scores
 
-local function new_group(variant, plan, args, smem, bars)
-  local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
-  local qk, pv = plan.QK:get_slice(thread), plan.PV:get_slice(thread)
-  local function own_keys(s)
-    return qk:partition_B(tile(s, {OWN_KEYS, size(s, 1), variant.stages}, {number, 0, 0}))
-  end
-  local copier = plan.store_P:get_slice(thread)
+local function new_scores(variant, plan, args, smem, bars)
+  local thread = threadIdx.x % GROUP
+  local qk, copier = plan.QK:get_slice(thread), plan.store_P:get_slice(thread)
+  local shape = plan.QK:partition_shape_C{ROWS, KEYS}
   local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
-    number = number, thread = thread,
-    Q = qk:partition_A(smem.Q), Q_rest = qk:partition_A(smem.Q_rest),
-    K = own_keys(smem.K), K_rest = own_keys(smem.K_rest),
-    V = pv:partition_B(tile(select(smem.K, 1, 0, 2), {COLUMNS, KEYS, variant.stages},
-      {number, 0, 0})),
-    P_all = pv:partition_A(smem.P), copier = copier,
-    to_P = copier:partition_D(tile(smem.P, {ROWS, OWN_KEYS}, {0, number})),
-    S = fragment(f32, plan.QK:partition_shape_C{ROWS, OWN_KEYS}),
-    P = fragment(variant.dtype, plan.QK:partition_shape_C{ROWS, OWN_KEYS}),
-    O = fragment(f32, plan.PV:partition_shape_C{ROWS, COLUMNS}),
-    place = qk:partition_C(identity_tensor{ROWS, OWN_KEYS}),
-    place_O = pv:partition_C(identity_tensor{ROWS, COLUMNS}),
-    state = pipeline_state(variant.stages), all = named_barrier(1, GROUPS * GROUP) }
-  self.some_S, self.some_O = self.S, self.O
-  self.rows = softmax.new_rows(self.S)
-  self.rows.meet = function(tops) self:exchange(smem.tops, tops, max) end
-  return setmetatable(self, Group)
-end
-
-function Group:row(r) return softmax.row_of(self.place, r)[{0, 0}][1] end
-
--- What each of the thread's rows is with f of both groups' numbers.
-function Group:exchange(s, x, f)
-  for r = 0, self.rows.n - 1 do
-    if self.thread % 4 == 0 then s[{self:row(r), self.number}] = x[r] end
+    thread = thread, K = {}, Q = {}, S = fragment(f32, shape), copier = copier,
+    K_rest = qk:partition_B(smem.K_rest), P = fragment(variant.dtype, shape),
+    to_P = copier:partition_D(select(smem.K_rest, 1, 0, 2)),
+    place = qk:partition_C(identity_tensor{ROWS, KEYS}),
+    place_Q = plan.QK_held:get_slice(thread):partition_A(identity_tensor{ROWS, PANEL}),
+    k = pipeline_state(variant.stages), begun = pipeline_state(1, {parity = 1}),
+    ended = pipeline_state(1, {parity = 1}), all = named_barrier(1, GROUP) }
+  for i = 0, PANELS - 1 do
+    self.K[i] = qk:partition_B(tile(smem.K, {KEYS, PANEL, variant.stages}, {0, i, 0}))
   end
-  self.all:sync()
-  for r = 0, self.rows.n - 1 do x[r] = f(x[r], s[{self:row(r), 1 - self.number}]) end
+  for i = 0, PANELS do
+    self.Q[i] = i < variant.held
+      and fragment(variant.dtype, plan.QK_held:partition_shape_A{ROWS, PANEL})
+      or qk:partition_A(smem.Q(_, _, i - variant.held))
+  end
+  self.some_S, self.rows = self.S, softmax.new_rows(self.S)
+  return setmetatable(self, Scores)
 end
 
--- A piece's queries; rows that no query has are 0.
-function Group:load_Q(piece)
-  local variant, args, smem = self.variant, self.args, self.smem
-  local kv_head, first_row = merge.key_head(variant, piece.head)
-  local function columns(s, first)
-    local across = size(s, 1) // WIDTH
-    for i in range(threadIdx.x - GROUP, ROWS * across, GROUPS * GROUP) do
-      local row, j = i // across, i % across
-      local query, head, is_there = merge.query(variant, kv_head, first_row, row)
-      local mine = fragment(variant.dtype, WIDTH)
-      clear(mine)
-      if is_there then
-        copy(tile(args.Q(query, _, head, piece.b), {WIDTH}, {first // WIDTH + j}), mine)
+function Scores:row(r) return softmax.row_of(self.place, r)[{0, 0}][1] end
+
+-- Queries of the thread's two rows, in registers; rows that no query has are 0.
+function Scores:hold_Q(piece, kv_head, first_row)
+  local at = self.place_Q
+  for r = 0, 1 do
+    local query, head, is_there = merge.query(self.variant, kv_head, first_row,
+      at[{{0, r, 0}, 0, 0}][1])
+    for i = 0, self.variant.held - 1 do
+      for k = 0, size(at, 2) - 1 do
+        for c = 0, 1 do
+          local mine = self.Q[i]({_, r, c}, 0, k)
+          clear(mine)
+          if is_there then
+            local column = i * PANEL + at[{{0, r, c}, 0, k}][2]
+            copy(tile(self.args.Q(query, _, head, piece.b), {2}, {column // 2}), mine)
+          end
+        end
       end
-      copy(mine, tile(s(row, _), {WIDTH}, {j}))
     end
   end
-  columns(smem.Q, 0)
-  columns(smem.Q_rest, DEPTH_V)
+end
+
+-- A piece's queries.
+function Scores:load_Q(piece)
+  local variant, args = self.variant, self.args
+  local kv_head, first_row = merge.key_head(variant, piece.head)
+  self:hold_Q(piece, kv_head, first_row)
+  local across = PANEL // WIDTH
+  for i in range(self.thread, ROWS * across * (PANELS + 1 - variant.held), GROUP) do
+    local row, j, panel = i // across % ROWS, i % across, i // across // ROWS
+    local query, head, is_there = merge.query(variant, kv_head, first_row, row)
+    local mine = fragment(variant.dtype, WIDTH)
+    clear(mine)
+    if is_there then
+      copy(tile(args.Q(query, _, head, piece.b), {WIDTH}, {(variant.held + panel) * across + j}),
+        mine)
+    end
+    copy(mine, tile(self.smem.Q(row, _, panel), {WIDTH}, {j}))
+  end
   fence_proxy_async()
   self.all:sync()
 end
 
-function Group:step(piece, first, factor)
-  local plan, slot = self.plan, self.state.slot
-  self.bars.full[slot]:wait(self.state.parity)
-  wgmma_fence()
-  gemm(plan.QK, self.Q, self.K(_, _, _, slot), self.S, {accumulate = false})
-  gemm(plan.QK, self.Q_rest, self.K_rest(_, _, _, slot), self.S)
+-- The products of the next tile, in S.
+function Scores:multiply()
+  local plan, slot, held = self.plan, self.k.slot, self.variant.held
+  for chunk, panels in ipairs(CHUNKS) do
+    full_of(self.bars, slot, chunk):wait(self.k.parity)
+    wgmma_fence() -- of each chunk: else ptxas adds one, and one product waits for another
+    for i = panels[1], panels[2] - 1 do
+      local K = i < PANELS and self.K[i] or self.K_rest
+      gemm(i < held and plan.QK_held or plan.QK, self.Q[i], K(_, _, _, slot), self.S,
+        {accumulate = i > 0})
+    end
+  end
   wgmma_commit()
   wgmma_wait(0)
-  tiles.softmax(self, piece, first + self.number * OWN_KEYS, OWN_KEYS, factor)
+end
+
+-- Values of a tile from key n_own on become zeros: they are not the sequence's, and may be NaN.
+function Scores:clear_behind(slot, n_own)
+  local K, chunks, zeros = self.smem.K(_, _, slot), DEPTH_V // WIDTH,
+    fragment(self.variant.dtype, {1, WIDTH})
+  clear(zeros)
+  for i in range(self.thread, (KEYS - n_own) * chunks, GROUP) do
+    copy(zeros, tile(K, {1, WIDTH}, {n_own + i // chunks, i % chunks}))
+  end
+end
+
+-- P of a tile, in the place of its last columns, and by what the sums before it shrink, for the
+-- groups of sums.
+function Scores:hand_on(piece, first, factor)
+  local bars, rows, slot = self.bars, self.rows, self.k.slot
+  fill(rows.shrink, 1.0)
+  tiles.probabilities(self, piece, first, KEYS, factor)
   copy(cast(self.S, self.variant.dtype), self.P)
-  copy(plan.store_P, self.copier:retile_S(self.P), self.to_P)
+  if first + KEYS > piece.n_keys then self:clear_behind(slot, piece.n_keys - first) end
+  copy(self.plan.store_P, self.copier:retile_S(self.P), self.to_P(_, _, _, slot))
+  if self.thread % 4 == 0 then
+    for r = 0, rows.n - 1 do self.smem.shrink[{self:row(r), slot}] = rows.shrink[r] end
+  end
   fence_proxy_async()
-  self.all:sync()
-  wgmma_fence()
-  gemm(plan.PV, self.P_all, self.V(_, _, _, slot), self.O)
-  wgmma_commit()
-  wgmma_wait(0)
-  if self.thread == 0 then self.bars.empty[slot]:arrive() end
-  self.state:advance()
+  sync_warp()
+  if self.thread % WARP == 0 then bars.P_full[slot]:arrive() end
+  self.k:advance()
 end
 
--- The thread's part of the results, or of partial ones.
-function Group:store(piece)
-  local variant, args, n_rows = self.variant, self.args, merge.used_rows(self.variant)
-  local kv_head, first_row = merge.key_head(variant, piece.head)
-  local is_one = self.thread % 4 == 0 and self.number == 0
-  for r = 0, self.rows.n - 1 do
-    local row, top, sum = self:row(r), self.rows.tops[r], self.rows.sums[r]
-    local mine, places = softmax.row_of(self.O, r), softmax.row_of(self.place_O, r)
-    local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }
-    local function each(f)
-      for j in range(size(mine, 1)) do
-        for c = 0, 1 do f(self.number * COLUMNS + places[{c, j}][2], mine[{c, j}]) end
-      end
-    end
-    if piece.is_whole then
-      merge.store_elements(variant, args, place, sum, each)
-      if variant.lse and is_one then merge.store_lse(variant, args, place, top, sum) end
-    elseif row < n_rows then
-      each(function(d, value) args.parts[{ d, row, piece.slot }] = value end)
-      if is_one then
-        args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum
-      end
-    end
+-- How many steps the next piece has; -1: there is none.
+function Scores:tell_steps(n)
+  local bars, state = self.bars, self.begun
+  if self.thread == 0 then
+    bars.begun_empty[0]:wait(state.parity)
+    self.smem.steps[0] = n
+    bars.begun_full[0]:arrive()
+  end
+  state:advance()
+end
+
+function Scores:compute(piece, factor)
+  fill(self.rows.tops, -math.huge)
+  clear(self.rows.sums)
+  self:tell_steps(cdiv(piece.last - piece.first, KEYS))
+  for first in range(piece.first, piece.last, KEYS) do
+    self:multiply()
+    self:hand_on(piece, first, factor)
   end
 end
 
-local function multiply_all(variant, plan, args, smem, bars, k_scale, c)
-  local group = new_group(variant, plan, args, smem, bars)
+-- The logarithm, or {maximum, sum}, of row `row`.
+function Scores:store(piece, row, top, sum)
+  local variant, args = self.variant, self.args
+  if not piece.is_whole then
+    if row < merge.used_rows(variant) then
+      args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum
+    end
+  elseif variant.lse then
+    local kv_head, first_row = merge.key_head(variant, piece.head)
+    merge.store_lse(variant, args,
+      { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }, top, sum)
+  end
+end
+
+-- Where a piece's sums go, and what they are divided by, for the groups of sums.
+function Scores:finish(piece)
+  local rows, to, bars = self.rows, self.smem.piece, self.bars
+  softmax.finish(rows)
+  bars.ended_empty[0]:wait(self.ended.parity)
+  self.ended:advance()
+  if self.thread == 0 then
+    to[0], to[1], to[2] = piece.b, piece.head, piece.slot
+    to[3] = where(piece.is_whole, 1, 0)
+  end
+  if self.thread % 4 == 0 then
+    for r = 0, rows.n - 1 do
+      self.smem.sums[self:row(r)] = rows.sums[r]
+      self:store(piece, self:row(r), rows.tops[r], rows.sums[r])
+    end
+  end
+  sync_warp()
+  if self.thread % WARP == 0 then bars.ended_full[0]:arrive() end
+end
+
+local function score_all(variant, plan, args, smem, bars, k_scale, c)
+  local group = new_scores(variant, plan, args, smem, bars)
   local function compute(piece)
     local factor = c
     if variant.scaled then
       factor = c * k_scale[{ merge.key_head(variant, piece.head), piece.b }]
     end
-    tiles.clear(group)
-    for first in range(piece.first, piece.last, KEYS) do group:step(piece, first, factor) end
+    group:compute(piece, factor)
   end
   local function finish(piece, next_piece)
-    softmax.finish(group.rows)
-    group:exchange(smem.sums, group.rows.sums, function(a, b) return a + b end)
-    group:store(piece)
+    group:finish(piece)
     if next_piece.n_units > 0 then group:load_Q(next_piece) end
   end
   schedule.each_piece(variant, args, {
     first = function(piece) group:load_Q(piece) end, compute = compute, finish = finish })
+  group:tell_steps(-1)
+end
+
+-- {====== A group of sums ======
+-- It learns from the group of scores what there is to do, which takes fewer registers.
+
+local Sums = {}
+Sums.__index = Sums
+
+local function new_sums(variant, plan, args, smem, bars)
+  local number, thread = of_first_lane(threadIdx.x // GROUP) - SUMS, threadIdx.x % GROUP
+  local pv = plan.PV:get_slice(thread)
+  local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
+    number = number, thread = thread, V = {}, O = {},
+    P = pv:partition_A(select(smem.K_rest, 1, 0, 2)),
+    place = pv:partition_C(identity_tensor{ROWS, COLUMNS}),
+    k = pipeline_state(variant.stages), begun = pipeline_state(1), ended = pipeline_state(1) }
+  local sV = select(smem.K, 1, 0, 2)
+  for i = 0, PRODUCTS - 1 do
+    self.V[i] = pv:partition_B(tile(sV, {COLUMNS, KEYS, variant.stages},
+      {number * PRODUCTS + i, 0, 0}))
+    self.O[i] = fragment(f32, plan.PV:partition_shape_C{ROWS, COLUMNS})
+  end
+  return setmetatable(self, Sums)
+end
+
+function Sums:row(r) return softmax.row_of(self.place, r)[{0, 0}][1] end
+
+-- The sums become as large as a tile's P needs them.
+function Sums:shrink(slot)
+  local by = fragment(f32, 2)
+  for r = 0, 1 do by[r] = self.smem.shrink[{self:row(r), slot}] end
+  if vote_any(by[0] ~= 1.0 or by[1] ~= 1.0) then
+    for i = 0, PRODUCTS - 1 do softmax.scale_rows(self.O[i], by) end
+  end
+end
+
+-- A slot that the warp has read is empty, in all blocks that fill it.
+function Sums:release(slot)
+  local empty, high, lane = self.bars.empty[slot], self.variant.cluster, self.thread % WARP
+  sync_warp()
+  if high == 1 then
+    if lane == 0 then empty:arrive() end
+  elseif lane < high then
+    empty:arrive(lane)
+  end
+end
+
+function Sums:compute(n_steps)
+  local bars, state = self.bars, self.k
+  for i = 0, PRODUCTS - 1 do clear(self.O[i]) end
+  while n_steps > 0 do
+    n_steps = n_steps - 1
+    local slot = state.slot
+    bars.P_full[slot]:wait(state.parity)
+    self:shrink(slot)
+    wgmma_fence()
+    for i = 0, PRODUCTS - 1 do
+      gemm(self.plan.PV, self.P(_, _, _, slot), self.V[i](_, _, _, slot), self.O[i])
+    end
+    wgmma_commit()
+    wgmma_wait(0)
+    self:release(slot)
+    state:advance()
+  end
+end
+
+-- f(column, sum) of the thread's row r.
+function Sums:each(r, f)
+  local places = softmax.row_of(self.place, r)
+  for i = 0, PRODUCTS - 1 do
+    local mine, first = softmax.row_of(self.O[i], r), (self.number * PRODUCTS + i) * COLUMNS
+    for j in range(size(mine, 1)) do
+      for c = 0, 1 do f(first + places[{c, j}][2], mine[{c, j}]) end
+    end
+  end
+end
+
+-- The thread's part of the results, or of partial ones.
+function Sums:store()
+  local variant, args, smem, bars = self.variant, self.args, self.smem, self.bars
+  bars.ended_full[0]:wait(self.ended.parity)
+  self.ended:advance()
+  local b, head, slot, is_whole = smem.piece[0], smem.piece[1], smem.piece[2], smem.piece[3]
+  local kv_head, first_row = merge.key_head(variant, head)
+  for r = 0, 1 do
+    local row = self:row(r)
+    if is_whole ~= 0 then
+      local place = { b = b, kv_head = kv_head, first_row = first_row, row = row }
+      merge.store_elements(variant, args, place, smem.sums[row], function(f) self:each(r, f) end)
+    elseif row < merge.used_rows(variant) then
+      self:each(r, function(d, value) args.parts[{ d, row, slot }] = value end)
+    end
+  end
+  sync_warp()
+  if self.thread % WARP == 0 then bars.ended_empty[0]:arrive() end
+end
+
+-- Steps of the next piece, as Scores:tell_steps has them.
+function Sums:next_steps()
+  local bars = self.bars
+  bars.begun_full[0]:wait(self.begun.parity)
+  self.begun:advance()
+  local n = self.smem.steps[0]
+  sync_warp()
+  if self.thread % WARP == 0 then bars.begun_empty[0]:arrive() end
+  return n
+end
+
+local function sum_all(variant, plan, args, smem, bars)
+  local group = new_sums(variant, plan, args, smem, bars)
+  local n_steps = group:next_steps()
+  while n_steps >= 0 do
+    group:compute(n_steps)
+    group:store()
+    n_steps = group:next_steps()
+  end
 end
 
 -- {====== The kernel ======
 
+local function barriers(variant)
+  local warps = GROUP // WARP
+  return { full = mbarrier(variant.stages * #CHUNKS, 1), P_full = mbarrier(variant.stages, warps),
+           empty = mbarrier(variant.stages, N_SUMS * warps * variant.cluster),
+           begun_full = mbarrier(1, 1), begun_empty = mbarrier(1, N_SUMS * warps),
+           ended_full = mbarrier(1, warps), ended_empty = mbarrier(1, N_SUMS * warps) }
+end
+
 function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name .. "_latent_hopper", function(Q, K, V, O, LSE, lengths, capacity,
-                                                           n_parts, parts, ml, table, k_scale,
-                                                           v_scale, mask, c)
+                                                           n_parts, parts, ml, table,
+                                                           k_scale, v_scale, mask, c)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
                    mask = mask }
-    local smem = { Q = shared(variant.dtype, plan.Q), Q_rest = shared(variant.dtype, plan.Q_rest),
-                   K = shared(variant.dtype, plan.K), K_rest = shared(variant.dtype, plan.K_rest),
-                   P = shared(variant.dtype, plan.P), tops = shared(f32, plan.of_rows),
-                   sums = shared(f32, plan.of_rows) }
-    local bars = { full = mbarrier(variant.stages, 1), empty = mbarrier(variant.stages, GROUPS),
-                   part = mbarrier(1, 1) }
-    sync_threads()
+    local smem = { K = shared(variant.dtype, plan.K), K_rest = shared(variant.dtype, plan.K_rest),
+                   Q = shared(variant.dtype, plan.Q), shrink = shared(f32, {ROWS, variant.stages}),
+                   sums = shared(f32, {ROWS}), steps = shared(i32, 1), piece = shared(i32, 4) }
+    local bars = barriers(variant)
+    if variant.cluster == 1 then sync_threads() else sync_cluster() end
     grid_dependency_wait()
     grid_dependency_launch()
-    if threadIdx.x < GROUP then
+    local group = of_first_lane(threadIdx.x // GROUP)
+    if group == LOADS then
       setmaxnreg(variant.registers[1])
-      if threadIdx.x < WARP then load_all(variant, plan, args, smem, bars) end
-    else
+      if threadIdx.x < WARP then load_all(variant, args, smem, bars) end
+    elseif group == SCORES then
       setmaxnreg(variant.registers[2])
-      multiply_all(variant, plan, args, smem, bars, k_scale, c)
+      score_all(variant, plan, args, smem, bars, k_scale, c)
+    else
+      setmaxnreg(variant.registers[3])
+      sum_all(variant, plan, args, smem, bars)
     end
+    if variant.cluster > 1 then sync_cluster() end -- others may still arrive here
   end, { min_blocks = 1 })
 end
 

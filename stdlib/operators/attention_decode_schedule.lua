@@ -8,15 +8,23 @@
 -- the piece that begins within a head, 1 for one that begins with it.
 -- With "batch_invariant" a unit is a chunk, whose keys depend on the sequence's own length only;
 -- each piece is one chunk, and each chunk has a slot of its own.
+-- Where parts of as many whole heads each take little longer, no head is cut: partial results cost
+-- time, too. Then all heads count as long as the longest one.
 -- In a variant:
 --   keys, n_heads  of a unit; heads of the line: key heads, each once for every tile of its rows
 --   n_new          keys that the call has appended, and so are not in the lengths yet
 --   least          units of a part, at least
+--   uncut          see above; nil: heads are cut
 --   step           keys that the warps of a block take at a time
+--   cluster        blocks that have a part together: each has another one of as many adjacent tiles
+--                  of rows. The line has these as one head, each slot is one for each block
 --   overhead       see above
 local M = {}
 
 local WARP <const> = 32
+
+-- Of what parts of equal length take, what those of whole heads may take: LONGER / EQUAL.
+local LONGER <const>, EQUAL <const> = 17, 16
 
 --- Chunks of a sequence, at most, and their least keys.
 M.MOST_CHUNKS, M.LEAST_CHUNK = 32, 512
@@ -34,34 +42,43 @@ function M.unit(variant, n_keys)
   return max(M.LEAST_CHUNK, cdiv(cdiv(n_keys, M.MOST_CHUNKS), step) * step)
 end
 
--- At least 1, so that a head without keys has a piece, which writes its result.
-local function units_of(variant, args, b)
+-- At least 1, so that a head without keys has a piece, which writes its result; and `least`.
+local function units_of(variant, args, b, least)
   local n_keys = M.length(variant, args, b)
   local n = cdiv(n_keys, M.unit(variant, n_keys))
-  return variant.invariant and max(n, 1) or n + variant.overhead
+  if variant.invariant then return max(n, 1) end
+  return variant.uncut and max(n + variant.overhead, least) or n + variant.overhead
 end
 
-local function all_units(variant, args)
+-- Of all sequences, the sum of their units, "add", or the most.
+local function all_units(variant, args, operation)
   local n = 0
   for b in range(threadIdx.x % WARP, size(args.lengths), WARP) do
-    n = n + units_of(variant, args, b)
+    local own = units_of(variant, args, b, 0)
+    if operation == "add" then n = n + own else n = max(n, own) end
   end
-  return warp_reduce(n, "add")
+  return warp_reduce(n, operation)
 end
 
--- The units of a part, and of all sequences.
+-- The units of a part, of all sequences, and the least of a sequence.
 local function parts_of(variant, args)
-  local n = all_units(variant, args) * variant.n_heads
-  return max(variant.least, cdiv(n, args.n_parts)), n
+  local n = all_units(variant, args, "add") * variant.n_heads
+  local part = max(variant.least, cdiv(n, args.n_parts))
+  if variant.invariant or not variant.uncut then return part, n, 0 end
+  local n_heads, most = size(args.lengths) * variant.n_heads, all_units(variant, args, "max")
+  local whole = cdiv(n_heads, args.n_parts) * most
+  local is_uncut = whole * EQUAL <= part * LONGER
+  return where(is_uncut, whole, part), where(is_uncut, n_heads * most, n),
+    where(is_uncut, most, 0)
 end
 
 -- The sequence with unit `target` of a single head: its number, units, and those before it.
-local function sequence_at(variant, args, target)
+local function sequence_at(variant, args, target, least)
   local lane, base = threadIdx.x % WARP, 0
   local at = { b = 0, n = 0, before = 0 }
   for first in range(0, size(args.lengths), WARP) do
     local n = 0
-    if first + lane < size(args.lengths) then n = units_of(variant, args, first + lane) end
+    if first + lane < size(args.lengths) then n = units_of(variant, args, first + lane, least) end
     local upto = base + warp_scan(n, "add")
     local here = ballot(upto - n <= target and target < upto)
     if here ~= 0 then
@@ -79,6 +96,11 @@ local function chunk_slot(variant, b, head, chunk)
   return (b * variant.n_heads + head) * M.MOST_CHUNKS + chunk
 end
 
+local function part_number(variant) return blockIdx.x // variant.cluster end
+
+-- Of a head of the line, or a slot, that of a cluster's block.
+local function of_block(variant, i, rank) return i * variant.cluster + rank end
+
 -- The piece from unit `at` on, where the line's sequence is `s`.
 local function piece_at(variant, args, s, at, stop)
   local within = at - s.before * variant.n_heads
@@ -87,8 +109,11 @@ local function piece_at(variant, args, s, at, stop)
   local last = variant.invariant and first + 1 or min(s.n, first + stop - at)
   local n_keys = M.length(variant, args, s.b)
   local unit, none = M.unit(variant, n_keys), variant.invariant and 0 or variant.overhead
-  local slot = 2 * blockIdx.x + where(first > 0, 0, 1)
+  local slot = 2 * part_number(variant) + where(first > 0, 0, 1)
   if variant.invariant then slot = chunk_slot(variant, s.b, head, first) end
+  if variant.cluster > 1 then
+    head, slot = of_block(variant, head, cluster_rank()), of_block(variant, slot, cluster_rank())
+  end
   return { b = s.b, head = head, n_keys = n_keys, first = max(first - none, 0) * unit,
            last = min(max(last - none, 0) * unit, n_keys), slot = slot,
            is_whole = first == 0 and last == s.n, n_units = last - first }
@@ -103,10 +128,11 @@ end
 ---   is_whole       all of a head's
 ---   slot           where else its partial result goes
 function M.each_piece(variant, args, f)
-  local part, n_units = parts_of(variant, args)
-  local at, stop = blockIdx.x * part, min((blockIdx.x + 1) * part, n_units)
+  local part, n_units, least = parts_of(variant, args)
+  local number = part_number(variant)
+  local at, stop = number * part, min((number + 1) * part, n_units)
   if at < stop then
-    local s = sequence_at(variant, args, at // variant.n_heads)
+    local s = sequence_at(variant, args, at // variant.n_heads, least)
     local piece = piece_at(variant, args, s, at, stop)
     f.first(piece)
     while at < stop do
@@ -116,7 +142,7 @@ function M.each_piece(variant, args, f)
                            is_whole = false, n_units = 0 }
       if at < stop then
         if at >= (s.before + s.n) * variant.n_heads then
-          s = { b = s.b + 1, n = units_of(variant, args, s.b + 1), before = s.before + s.n }
+          s = { b = s.b + 1, n = units_of(variant, args, s.b + 1, least), before = s.before + s.n }
         end
         next_piece = piece_at(variant, args, s, at, stop)
       end
@@ -128,24 +154,26 @@ end
 
 --- How many slots a launch needs.
 function M.n_slots(variant, n_sequences, n_parts)
-  if variant.invariant then return n_sequences * variant.n_heads * M.MOST_CHUNKS end
-  return 2 * n_parts
+  if variant.invariant then
+    return n_sequences * variant.n_heads * M.MOST_CHUNKS * variant.cluster
+  end
+  return 2 * n_parts * variant.cluster
 end
 
 -- {====== Partial results ======
 
 --- How many blocks are to look for partial results.
 function M.n_merges(variant, n_sequences, n_parts)
-  return variant.invariant and n_sequences * variant.n_heads or n_parts
+  return (variant.invariant and n_sequences * variant.n_heads or n_parts) * variant.cluster
 end
 
 -- Of the head in which part i begins, if no earlier part begins within it.
 local function partials_of_part(variant, args, i)
-  local part, n_units = parts_of(variant, args)
+  local part, n_units, least = parts_of(variant, args)
   local found = { b = 0, head = 0, n = 0, slot = 0 }
   local at = i * part
   if i > 0 and at < n_units then
-    local s = sequence_at(variant, args, at // variant.n_heads)
+    local s = sequence_at(variant, args, at // variant.n_heads, least)
     local head = (at - s.before * variant.n_heads) // s.n
     local first = s.before * variant.n_heads + head * s.n
     if first < at and at - part <= first then
@@ -156,17 +184,25 @@ local function partials_of_part(variant, args, i)
   return found
 end
 
---- What block i is to sum up: {b, head, n =}, n partial results, 0: nothing; and a function from
---- the number of a partial result, in the order of keys, to its slot.
-function M.partials(variant, args, i)
+local function partials_of(variant, args, i)
   if variant.invariant then
     local b, head = i // variant.n_heads, i % variant.n_heads
-    local n = units_of(variant, args, b)
+    local n = units_of(variant, args, b, 0)
     return { b = b, head = head, n = where(n > 1, n, 0) },
       function(j) return chunk_slot(variant, b, head, j) end
   end
   local found = partials_of_part(variant, args, i)
   return found, function(j) return found.slot + where(j > 0, 2 * j - 1, 0) end
+end
+
+--- What block i is to sum up: {b, head, n =}, n partial results, 0: nothing; and a function from
+--- the number of a partial result, in the order of keys, to its slot.
+function M.partials(variant, args, i)
+  if variant.cluster == 1 then return partials_of(variant, args, i) end
+  local rank = i % variant.cluster
+  local found, slot_of = partials_of(variant, args, i // variant.cluster)
+  return { b = found.b, head = of_block(variant, found.head, rank), n = found.n },
+    function(j) return of_block(variant, slot_of(j), rank) end
 end
 
 return M

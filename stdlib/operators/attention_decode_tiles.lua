@@ -118,8 +118,9 @@ function M.clear(self)
   clear(self.O)
 end
 
---- S of a tile of `keys` keys from `first` on becomes P, and O fits it.
-function M.softmax(self, piece, first, keys, factor)
+--- S of a tile of `keys` keys from `first` on becomes P. Returns whether O must be multiplied by
+--- rows.shrink. Of self it needs variant, args, some_S, rows and place.
+function M.probabilities(self, piece, first, keys, factor)
   local limit = min(piece.last, pages.first_masked(self.variant, piece))
   local grows
   if first + keys > limit then
@@ -128,7 +129,14 @@ function M.softmax(self, piece, first, keys, factor)
   else
     grows = softmax.softmax(self.some_S, self.rows, factor, false, false, false)
   end
-  if grows then softmax.scale_rows(self.some_O, self.rows.shrink) end
+  return grows
+end
+
+--- The same, and O fits P.
+function M.softmax(self, piece, first, keys, factor)
+  if M.probabilities(self, piece, first, keys, factor) then
+    softmax.scale_rows(self.some_O, self.rows.shrink)
+  end
 end
 
 -- What the warp found, in shared memory: its result, or, if a block has one, its columns of that.

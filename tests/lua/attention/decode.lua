@@ -108,6 +108,7 @@ end
 
 local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 8 bits"
 local LATENT <const>, LATENT_HOPPER <const> = "latent 64 keys", "latent hopper"
+local PAIRS <const> = "latent hopper, pairs"
 local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
 print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,
@@ -148,10 +149,11 @@ if not on_gpu or device().sm >= 89 then
 end
 
 if not on_gpu or device().sm == 90 then
-  assert(try(LATENT_HOPPER, {dtype = bf16, H = 70, HK = 1, D = 576, DV = 512, latent = true,
-                             page = 64, lengths = {200, 3, 0}, parts = {1, 5}}) == true)
+  assert(try(PAIRS, {dtype = bf16, H = 70, HK = 1, D = 576, DV = 512, latent = true,
+                     page = 64, lengths = {300, 3, 0, 200}, parts = {1, 5}}) == true)
   assert(try(LATENT_HOPPER, {dtype = f16, H = 9, HK = 1, S = 2, D = 576, DV = 512, latent = true,
-                             causal = true, lengths = {1, 150}, capacity = 170}) == true)
+                             causal = true, lengths = {1, 150}, capacity = 170,
+                             parts = {1, 3}}) == true)
 end
 
 -- Under "batch_invariant" a sequence's bits do not depend on the others, nor on the parts.
@@ -226,3 +228,8 @@ message(zeros(f32, row_major{3, 1, 0}), zeros(f32, row_major{3, 1, 4, 0}), K)
 -- expect: attention_decode: Q is (3,1,0); the last mode, the depth D of a head, must be at least 1
 message(Q, K, K, {out = Q})
 -- expect: attention_decode: out shares memory with Q; give out memory of its own
+do
+  local q, k = zeros(bf16, row_major{1, 128 + 8, 576}), zeros(bf16, row_major{1, 1, 8, 576})
+  message(q, k, view(k, layout({1, 1, 8, 512}, {0, 0, 576, 1})), {config = PAIRS})
+end
+-- expect: attention_decode: configuration 'latent hopper, pairs' is not for this problem: bf16, K bf16, D = 576, on it; each 2 of its blocks share keys, for a tile of 64 queries each, but 136 queries are 3 tiles

@@ -24,6 +24,10 @@ for _, config in ipairs{"mma 4 warps", "plain"} do
   attention_decode(Q, K, K, {cache_seqlens = from_table(i32, {98, 37}), config = config, k = new,
     v = new})
 end
+local K = randn(bf16, row_major{2, 1, 70, 576})
+local V = view(K, layout({2, 1, 70, 512}, {70 * 576, 0, 576, 1}))
+attention_decode(randn(bf16, row_major{2, 128, 576}), K, V,
+  {cache_seqlens = from_table(i32, {70, 40}), config = "latent hopper, pairs"})
 ]]
 file:close()
 local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check --schedules %s 2>&1 </dev/null")
@@ -33,4 +37,4 @@ for line in pipe:lines() do last = line end
 pipe:close()
 os.remove(path)
 print(last)
--- expect: check: no finding in 6 launches
+-- expect: check: no finding in 8 launches
