@@ -20,6 +20,7 @@ files["scripts/fuzz_packed.lua"] = { std = "lua54+cuttle" }
 files["scripts/litmus_gpu.lua"] = { std = "lua54+cuttle" }
 files["scripts/fingerprints.lua"] = { std = "lua54+cuttle" }
 files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }
+files["scripts/compile_tcgen05.lua"] = { std = "lua54+cuttle" }
 files["scripts/conversions.lua"] = { std = "lua54+cuttle" }
 files["scripts/ragged_sizes.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_attention.lua"] = { std = "lua54+cuttle" }
