@@ -31,6 +31,7 @@ static unsigned set_of(CtOpTypes types) {
     case CT_TYPES_INTS: return INT_SET;
     case CT_TYPES_SIGNED: return INDEX_SET;
     case CT_TYPES_U32: return SET(u32);
+    case CT_TYPES_U64: return SET(u64);
     case CT_TYPES_I32: return SET(i32);
     case CT_TYPES_BOOL: return SET(bool);
     case CT_TYPES_WIDE: return INT_SET | FLOAT_SET | SET(bool);

@@ -7,7 +7,9 @@
 
 /* --- what instructions do ------------------------------------------------------------------------------- */
 
-static bool has_pairs(const CtSimtRow *row) { return ct_op_has((CtOp)row->does, CT_TRAIT_PAIRS); }
+static bool has_pairs(const CtSimtRow *row) {
+  return ct_op_has((CtOp)row->does, CT_TRAIT_PAIRS) || ct_ops[row->does].types == CT_TYPES_U64;
+}
 
 /* Arithmetic on floats outside tile operations. */
 static CtProfileWork work_of(const CtIn *code) {

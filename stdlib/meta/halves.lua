@@ -142,3 +142,24 @@ function f16x2.lt(a, b) end
 ---@param b Value
 ---@return Value
 function f16x2.select(mask, a, b) end
+
+--- Functions that compute with two floats of type f32 in one word, a u64.
+--- They are f32x2.add, sub, mul and fma; f32x2.unpack gives the two floats. `f32x2(lo, hi)` packs
+--- two numbers, `f32x2(x)` packs x twice, and `recast(x, u64)` of an f32 tensor is a tensor of such
+--- words. Each half is rounded once, as if it were alone, on both engines. A GPU from sm_100 on has
+--- instructions for them; others compute one half after the other.
+---
+---     > k = kernel("scale", function(x)
+---     >>   local words = recast(x, u64)
+---     >>   local i = threadIdx.x
+---     >>   words[i] = f32x2.fma(words[i], f32x2(0.5, 2), f32x2(1))
+---     >> end)
+---     > t = arange(f32, 4)
+---     > k{grid = 1, block = 2}(t)
+---     > t
+---     tensor f32 4:1 on cpu
+---         1    3    2    7
+--- CuTe: cute::add, cute::fma of float2. PTX: fma.rn.f32x2. MoYe: none.
+---@class FloatPairs
+---@overload fun(lo: Value, hi?: Value): Value
+f32x2 = {}

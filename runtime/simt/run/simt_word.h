@@ -68,4 +68,25 @@ PAIRS(BF16X2, bf16)
 #undef HALVES
 #undef LOW
 
+/* Two floats of 32 bits in a word of 64, each rounded once. */
+static inline float ct_float_of(uint64_t pair, int which) {
+  return ct_f32_of_bits((uint32_t)(pair >> 32 * which));
+}
+static inline uint64_t ct_float_pair(float lo, float hi) {
+  return (uint64_t)ct_bits_of_f32(hi) << 32 | ct_bits_of_f32(lo);
+}
+#define FLOATS(NAME, one)                                                                          \
+  static inline uint64_t NAME##_F32X2_u64(uint64_t a, uint64_t b) {                                \
+    return ct_float_pair(one(ct_float_of(a, 0), ct_float_of(b, 0)),                                \
+                         one(ct_float_of(a, 1), ct_float_of(b, 1)));                               \
+  }
+FLOATS(ADD, ADD_f32)
+FLOATS(SUB, SUB_f32)
+FLOATS(MUL, MUL_f32)
+#undef FLOATS
+static inline uint64_t FMA_F32X2_u64(uint64_t a, uint64_t b, uint64_t c) {
+  return ct_float_pair(FMA_f32(ct_float_of(a, 0), ct_float_of(b, 0), ct_float_of(c, 0)),
+                       FMA_f32(ct_float_of(a, 1), ct_float_of(b, 1), ct_float_of(c, 1)));
+}
+
 #endif
