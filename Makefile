@@ -732,13 +732,19 @@ lint-sentences:
 TIDY_SETTING = $(BUILD)/lint/setting
 $(TIDY_SETTING): FORCE
 	@mkdir -p $(sort $(dir $(TIDY_STAMPS) $(TIDY_PYTHON)))
-	@{ $(CLANG_TIDY) --version | grep version; cat .clang-tidy; } > $@.new
+	@{ $(CLANG_TIDY) --version | grep version; cat .clang-tidy; \
+		CLANG='$(CLANG)' scripts/system_headers.sh $(BASE_FLAGS) -- $(TIDY_SRC) $(TIDY_HEADERS); } > $@.new
 	@cmp -s $@.new $@ || mv $@.new $@
-TIDY = @CLANG='$(CLANG)' CLANG_TIDY='$(CLANG_TIDY)' scripts/tidy.sh $*.c $@ $(TIDY_SETTING) $(BASE_FLAGS)
+TIDY = @CLANG='$(CLANG)' CLANG_TIDY='$(CLANG_TIDY)' scripts/tidy.sh $*.c $@ $(TIDY_SETTING)
+TIDY_HEADERS = $(filter %.h %.hpp,$(filter-out tests/%,$(C_FILES)))
+# Python's headers are none of the setting: another Python changes its module's files only.
+$(BUILD)/lint/hosts/python/%: $(BUILD)/hosts/python/%.o $(TIDY_SETTING) scripts/tidy.sh
+	@CLANG='$(CLANG)' CLANG_TIDY='$(CLANG_TIDY)' scripts/tidy.sh hosts/python/$*.c $@ $(TIDY_SETTING) - \
+		$(BASE_FLAGS) $(FILE_FLAGS) $(ANALYZER)
 $(BUILD)/lint/%: $(BUILD)/%.o $(TIDY_SETTING) scripts/tidy.sh
-	$(TIDY) $(FILE_FLAGS) $(ANALYZER)
+	$(TIDY) $(BUILD)/$*.d $(BASE_FLAGS) $(FILE_FLAGS) $(ANALYZER)
 $(BUILD)/lint/%: $(BUILD)/%.base.o $(TIDY_SETTING) scripts/tidy.sh
-	$(TIDY) -DCT_SIMT_BASE $(ANALYZER)
+	$(TIDY) $(BUILD)/$*.base.d $(BASE_FLAGS) -DCT_SIMT_BASE $(ANALYZER)
 
 # What clang-tidy and luacheck found nothing in, so that they run on new texts only; with LINTED= they run on all.
 linted: $(TIDY_STAMPS) $(TIDY_PYTHON) lint-lua

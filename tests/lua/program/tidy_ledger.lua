@@ -23,12 +23,15 @@ exit 0
 ]]):format(folder))
 assert(os.execute("chmod +x " .. folder .. "/clang-tidy"))
 
+-- Where the headers of a.c are listed: nowhere, so that the compiler is asked.
+local dependencies = "-"
+
 -- How often it ran, whether the script passed, and what it printed.
 local function tidy(flags)
   os.remove(folder .. "/runs")
   local pipe = assert(io.popen(("CLANG='%s' CLANG_TIDY=%s/clang-tidy LINTED=%s/ledger "
-    .. "scripts/tidy.sh %s/a.c %s/a.stamp %s/setting -I%s %s 2>&1"):format(compiler, folder, folder,
-    folder, folder, folder, folder, flags or "")))
+    .. "scripts/tidy.sh %s/a.c %s/a.stamp %s/setting %s -I%s %s 2>&1"):format(compiler, folder,
+    folder, folder, folder, folder, dependencies, folder, flags or "")))
   local out = pipe:read "a"
   local passed = pipe:close() or false
   local _, runs = (read "runs" or ""):gsub("run", "")
@@ -63,6 +66,17 @@ tap.ok(out:find("a.c: wrong", 1, true), "and is printed", out)
 tap.ok(not read "a.stamp", "and leaves no stamp")
 write("a.c", '#include "b.h"\n')
 tap.is(tidy():match "failed", "failed", "a header that is missing fails")
+
+-- As the compiler lists them beside an object.
+dependencies = folder .. "/a.d"
+write("a.c", '#include "c.h"\nint a(void) { return 1; }\n')
+write("c.h", "int a(void);\n")
+assert(os.execute(("%s -MMD -MP -c %s/a.c -o %s/a.o"):format(compiler, folder, folder)))
+tap.is(tidy(), "1 run, passed", "a file whose headers are listed is checked")
+keep()
+tap.is(tidy(), "0 run, passed", "and then known")
+write("c.h", "int a(void); // of one\n")
+tap.is(tidy(), "1 run, passed", "until one of the headers changes")
 
 os.execute("rm -r " .. folder)
 tap.done()
