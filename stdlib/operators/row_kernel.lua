@@ -69,7 +69,7 @@ local function problem_of(self, inputs, results, extents, kinds)
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
     n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns),
-    swap = #kinds.sizes == 0 and kinds.swap or 0, is_plain = kinds.is_plain,
+    swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once, shared = 0,
     n_rows = reader.product(extents, 2) }
   problem.has_clusters = has_clusters(on_device.target(inputs.device))
   problem.has_boxes = problem.has_clusters
@@ -86,6 +86,7 @@ local function problem_of(self, inputs, results, extents, kinds)
           problem.smallest = math.min(problem.smallest, size)
           problem.has_boxes = problem.has_boxes and has_boxes(t, extents)
         end
+        if t.kind == "columns" and list == inputs then problem.shared = problem.shared + size end
         problem.largest = math.max(problem.largest, size)
         if strides[1] ~= 1 and columns > 1 then problem.divides = 1 end
         for _, stride in ipairs(row_strides(t)) do
@@ -124,7 +125,7 @@ local function kinds_of(self, inputs, given, columns)
     local note = static_fn(function(kinds, types, n, groups, sizes, by_result, more)
       found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at,
         groups = groups, sizes = sizes, by_result = by_result,
-        swap = more.swap, is_plain = more.is_plain }
+        swap = more.swap, at_once = more.at_once }
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)
@@ -148,7 +149,7 @@ end
 local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0, p.slots or 0, p.each,
     p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares), tostring(p.orders),
-    tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.is_ahead) }
+    tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.keeps_columns) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do
     key[#key + 1] = t.kind .. (t.kind == "table" and table.concat(t.extent, ",") or "")

@@ -71,7 +71,7 @@ function M.open(p, given, row, staged)
     elseif input.kind == "of row" then
       x.value = t[{ row, 0 }]
     elseif input.kind == "columns" then
-      x.slice = t
+      x.slice = t -- of which x.staged may have the block's part
     else
       x.slice, x.is_in_slots = t(row, _), p.slots ~= nil
       if p.holds then x.held = fragment(t.dtype, { p.width, p.deep }) end
@@ -478,22 +478,6 @@ local function stores_elements(p)
     if kind ~= "once" then return true end
   end
   return p.group ~= nil
-end
-
---- The pass of a row's only reduction; all blocks find its sums in the places once they have met.
-function M.publish(p, thread, begun, places)
-  local found = begun.row.found[1]
-  reducer.publish(p, thread, places, sums_of(p, thread, {}, begun.kept, found, itself), found)
-end
-
---- The results of a row whose sums are in the places.
-function M.end_published(p, thread, begun, places, results)
-  local known = { reducer.collect(p, thread, places, begun.row.found[1]) }
-  return function()
-    check_kinds(p, (select(2, M.call_first(p, thread, known))))
-    store_pass(p, thread, known, begun.kept, results)
-    store_once(thread, (select(2, M.call_first(p, thread, known))), results)
-  end
 end
 
 --- The reductions of a row, and its results.

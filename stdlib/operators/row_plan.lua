@@ -9,7 +9,7 @@
 --   in_turns  blocks take rows in turns      stages   slots of shared memory for parts of rows
 --   box, boxes  elements of a box, and boxes of a part
 --   slots     of shared memory for a thread's vectors of the rows of its turns
---   is_ahead  a cluster exchanges what it reduces of the next row while it stores a row
+--   keeps_columns  blocks have inputs that all rows share in shared memory
 --   overlaps  the launch may begin while the one before it ends
 --   per_sm    blocks in turns of a multiprocessor
 --   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
@@ -27,9 +27,12 @@ local HELD_THREADS <const> = 512 -- of a multiprocessor, with the registers for 
 local MOST_LANES <const> = 512 -- threads that hold a row with MOST_BYTES each
 local MOST_PARTS <const> = 8 -- more blocks in a cluster need a permission
 local MOST_BOX <const> = 256 -- elements of a box along a mode
-local RESIDENT_LANES <const> = 1024
-local SLOT_BYTES <const> = 229376 -- of a block's slots of whole rows
+local RESIDENT_LANES <const>, LEAST_DEEP <const> = 1024, 4 -- of rows that would fit registers
+local SLOT_BYTES <const> = 229376 -- of a multiprocessor's slots of whole rows
+local SINGLE_SLOTS <const> = 8 -- more are filled in pairs
+local MOST_RESIDENT <const> = 262144 -- bytes of a row of one block
 local MOST_SWAPPED <const> = 8 -- vectors of a thread that exchanges halves
+local MOST_TWICE <const> = 2 -- vectors of a thread that has two rows, with a reduction
 local MANY_BLOCKS <const> = 1024 -- if more are left, a thread has two rows
 local KEPT <const> = 32 -- elements of a thread that are kept from pass to pass
 local RING_BYTES <const>, STAGES <const> = 196608, 3 -- of the slots of a multiprocessor; of a block
@@ -87,11 +90,10 @@ local function staged(p, problem)
   p.per_sm = math.max(1, math.min(ring_blocks[lanes] or 1, RING_BYTES // (2 * slot)))
   p.stages = p.per_sm > 4 and 2 or math.min(4, RING_BYTES // (p.per_sm * slot))
   p.holds, p.box, p.boxes, p.overlaps = false, box, boxes, true
-  local plan = chosen(p, "staged", lanes, parts, "TMA brings the next rows to shared memory, while "
+  p.keeps_columns = parts > 1
+    and (p.per_sm * (p.stages * slot + part * problem.shared) <= SLOT_BYTES)
+  return chosen(p, "staged", lanes, parts, "TMA brings the next rows to shared memory, while "
     .. "blocks keep sums of columns")
-  plan.is_ahead = problem.is_plain and problem.n_columns > 1 and M.meets_at_once(plan)
-  plan.keeps = plan.keeps and not plan.is_ahead
-  return plan
 end
 
 -- A row that a warp or a block holds in registers, or nil.
@@ -109,20 +111,30 @@ local function held(p, few, most, stores)
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
 
--- A row that stays in shared memory while a block or a pair of them takes rows in turns. nil: its
--- vectors are not the threads' with none left over, or too many.
+-- A row that stays in shared memory while a block takes rows in turns; a pair of blocks if rows
+-- share inputs, of which each then reads half. nil: its vectors are not the threads' with none left
+-- over, or too many.
 local function resident(p, problem)
-  local parts, slot = problem.stores and 2 or 1, RESIDENT_LANES * p.width * problem.bytes
+  local slot = RESIDENT_LANES * p.width * problem.bytes
+  local parts = (problem.shared > 0 or p.columns * problem.bytes > MOST_RESIDENT) and 2 or 1
   local deep = p.vectors // (RESIDENT_LANES * parts)
   local is_whole = deep > 0 and deep * RESIDENT_LANES * parts == p.vectors
   if not problem.has_clusters or problem.n_reductions == 0 or not is_whole
     or p.width * problem.smallest < WIDE_BYTES then return nil end
   local n = SLOT_BYTES // slot
+  if problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
+  if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
   if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
   p.holds, p.in_turns, p.overlaps = false, true, true
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
     .. "the next one while it stores", parts == 1 and "a block" or "a pair of blocks")
+end
+
+-- Is a row of many elements bound by exponentials, which a pass over shared memory has once less?
+local function is_softmax(p, problem)
+  return problem.at_once and problem.stores and problem.shared == 0
+    and p.vectors >= LEAST_DEEP * RESIDENT_LANES
 end
 
 -- A row whose groups swap halves, with both halves in a thread. nil: no lanes of a warp fit.
@@ -138,10 +150,9 @@ end
 -- Two rows for each thread, if that leaves many blocks: more of them come at once.
 local function with_rows(p, problem)
   local has_many = problem.n_rows >= 2 * p.rows * MANY_BLOCKS
-  if p.shape == "warp" and not p.in_turns and problem.n_reductions == 0 and has_many then
-    p.each = 2
-  end
-  p.overlaps = p.in_turns or p.each > 1
+  local is_short = problem.n_reductions == 0 or p.deep <= MOST_TWICE
+  if p.shape == "warp" and not p.in_turns and is_short and has_many then p.each = 2 end
+  p.overlaps = not p.min_blocks and not (p.swap and problem.n_reductions > 0)
   return p
 end
 
@@ -155,7 +166,8 @@ end
 ---   stores    are there results with all columns
 ---   group     columns of its largest group, nil: none
 ---   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
----   is_plain  one reduction, a sum or the like, that needs one pass
+---   shared    bytes of one column of all inputs that rows share
+---   at_once   a reduction of two steps that one pass can make, such as softmax has
 ---   n_rows
 function M.plan(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,
@@ -178,9 +190,11 @@ function M.plan(problem)
   end
   local by_swaps = swapped(p, problem)
   if by_swaps then return with_rows(by_swaps, problem) end
+  local in_slots = not p.in_turns and is_softmax(p, problem) and resident(p, problem)
+  if in_slots then return in_slots end
   local by_threads = held(p, few, most, problem.stores)
   if by_threads then return with_rows(by_threads, problem) end
-  local in_slots = not p.in_turns and resident(p, problem)
+  in_slots = not p.in_turns and resident(p, problem)
   if in_slots then return in_slots end
   -- A second reduction needs registers that a thread with more of the row does not have.
   local is_light = problem.n_reductions == 1

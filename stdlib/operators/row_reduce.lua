@@ -121,32 +121,6 @@ local function spread(thread, values, level)
   return reads
 end
 
--- {====== Ahead of the row ======
--- What a cluster's warps have of the next row is exchanged while they finish the row before.
-
---- Puts the thread's sums of a row where all warps of the cluster find them. The places are made
---- by the first call.
-function M.publish(p, thread, places, sums, found)
-  local warps = p.lanes // WARP
-  for i, v in ipairs(sums) do
-    places[i] = places[i] or shared(internal.kernel.dtype_of(v), { warps * p.parts, 2 })
-    local value = warp_reduce(v, found.kind, WARP)
-    if threadIdx.x % WARP < p.parts then
-      map_shared_rank(places[i], threadIdx.x % WARP)[{ thread.part * warps + threadIdx.x // WARP,
-        thread.turn % 2 }] = value
-    end
-  end
-end
-
---- The row's values, after all blocks have met.
-function M.collect(p, thread, places, found)
-  local n, values = p.lanes // WARP * p.parts, {}
-  for i, place in ipairs(places) do
-    values[i] = warp_reduce(place[{ threadIdx.x % WARP % n, thread.turn % 2 }], found.kind, n)
-  end
-  return values
-end
-
 -- {====== Over groups of columns ======
 -- `values` has a vector's elements, from 0 on, and so has what is returned; `is_in`: the vector is
 -- one of the row's. A group lies in one vector, or is made of those of neighbouring lanes.

@@ -9,17 +9,11 @@ local MOST_GROUPS <const> = 8 -- of copies that a thread can tell apart
 
 local function is_ring(p) return p.slots > p.deep end
 
--- The slots of a group of copies. A ring and a row have whole groups.
+-- The slots of a group of copies. A ring has whole groups, and so has a row in a ring.
 local function group_size(p)
   local size = 1
   while size * MOST_GROUPS < p.slots do size = 2 * size end
   return size
-end
-
---- Do rows of the plan's vectors have whole groups of copies?
-function M.fits(p)
-  local size = group_size(p)
-  return not is_ring(p) or p.deep % size == 0 and p.slots % size == 0
 end
 
 --- The block's slots: of each input with elements, by its number.

@@ -35,11 +35,11 @@ local function in_row(p, thread, turn, count, given, n_rows, staged)
     turn = count, row = row, is_row = is_row, inputs = passes.open(p, given, row, staged) }
 end
 
--- The launch may begin while the one before it ends, and the next one while it ends.
+-- The launch may begin while the one before it ends. The next one may begin at once if blocks stay
+-- until the end; else its blocks would take the places of blocks that have work.
 local function begin_grid(p)
-  if not p.overlaps then return end
-  grid_dependency_wait()
-  grid_dependency_launch()
+  if p.overlaps then grid_dependency_wait() end
+  if p.overlaps and p.in_turns then grid_dependency_launch() end
 end
 
 -- For all rows at once. Its arguments are the inputs by name, the results r1, r2, ..., and the
@@ -133,57 +133,30 @@ local function make_ring(p, boxes)
   return ring
 end
 
+-- The block's part of what all rows have, in shared memory: of each input, by its number.
+local function bring_columns(p, thread, given)
+  local columns, part = {}, p.columns // p.parts
+  for i, input in ipairs(p.inputs) do
+    if input.kind == "columns" and p.keeps_columns then
+      local from = given[input.name]
+      columns[i] = shared(from.dtype, part)
+      for v in range(threadIdx.x, part // p.width, p.threads) do
+        local now = fragment(from.dtype, p.width)
+        copy(tile(from, { p.width }, { thread.part * (part // p.width) + v }), now)
+        copy(now, tile(columns[i], { p.width }, { v }))
+      end
+    end
+  end
+  return columns
+end
+
 -- The block's part of a row in a slot.
 local function staged_in(p, ring, slot)
-  local staged = {}
+  local staged = table.move(ring.columns, 1, #p.inputs, 1, {})
   for i, s in pairs(ring.slots) do
     staged[i] = view(s(_, _, slot), layout(p.box * p.boxes))
   end
   return staged
-end
-
--- The rows of a function with one reduction: the cluster exchanges what it has of the next row
--- while it stores a row.
-local function make_ahead(p)
-  return kernel(p.name, function(given, boxes, results, n_rows)
-    local thread, ring, places = new_thread(p), make_ring(p, boxes), {}
-    thread.sums = passes.new_columns(p)
-    begin_grid(p)
-    sync_cluster()
-    local turn, step = blockIdx.x // p.parts, gridDim.x // p.parts
-    if threadIdx.x == 0 then
-      for slot = 0, p.stages - 1 do
-        if turn + slot * step < n_rows then fetch(ring, thread, turn + slot * step, slot) end
-      end
-    end
-    local state, ahead, count = pipeline_state(p.stages), pipeline_state(p.stages), 0
-    local function publish(row, number)
-      ring.full[ahead.slot]:wait(ahead.parity)
-      local now = in_row(p, thread, row, number, given, n_rows, staged_in(p, ring, ahead.slot))
-      passes.publish(p, now, passes.begin_row(p, now), places)
-    end
-    publish(turn, 0)
-    cluster_arrive()
-    ahead:advance()
-    while turn < n_rows do
-      local now = in_row(p, thread, turn, count, given, n_rows, staged_in(p, ring, state.slot))
-      local begun = passes.begin_row(p, now)
-      cluster_wait()
-      local finish = passes.end_published(p, now, begun, places, results)
-      local next = turn + step
-      if next < n_rows then publish(next, count + 1) end
-      cluster_arrive()
-      finish()
-      sync_threads() -- all have read the slot
-      local later = turn + p.stages * step
-      if threadIdx.x == 0 and later < n_rows then fetch(ring, thread, later, state.slot) end
-      state:advance()
-      ahead:advance()
-      turn, count = next, count + 1
-    end
-    cluster_wait()
-    passes.store_columns(p, thread, results)
-  end)
 end
 
 local function make_staged(p)
@@ -191,6 +164,7 @@ local function make_staged(p)
     local thread, ring = new_thread(p), make_ring(p, boxes)
     thread.sums = passes.new_columns(p)
     begin_grid(p)
+    ring.columns = bring_columns(p, thread, given)
     if p.parts > 1 then sync_cluster() else sync_threads() end
     local turn, step = blockIdx.x // p.parts, gridDim.x // p.parts
     if threadIdx.x == 0 then
@@ -217,7 +191,7 @@ end
 
 --- The kernel of a plan.
 function M.make(p)
-  if p.stages then return p.is_ahead and make_ahead(p) or make_staged(p) end
+  if p.stages then return make_staged(p) end
   if p.slots then return make_resident(p) end
   return p.in_turns and make_turns(p) or make_direct(p)
 end
@@ -246,10 +220,9 @@ function M.probe(p, note)
     end
     local n = 0
     for _, found in ipairs(row.found) do n = n + (found.second and 2 or 1) end -- of two steps
-    local one = row.found[1]
-    local is_plain = #row.found == 1 and #groups == 0
-      and not (one.second or one.combine or one.is_draw)
-    note(kinds, types, n, groups, row.sizes, by_result, { swap = swap or 0, is_plain = is_plain })
+    local at_once = false
+    for _, found in ipairs(row.found) do at_once = at_once or found.add_vector ~= nil end
+    note(kinds, types, n, groups, row.sizes, by_result, { swap = swap or 0, at_once = at_once })
   end)
 end
 

@@ -142,3 +142,27 @@ do -- vectors that some lanes do not have, after a reduction: bf16 beside f64
 end
 -- expect: rms_norm_rotary_pairs	true
 -- expect: rms_norm_rotary_halves	true
+
+do -- so many rows that a thread has two, a last one alone, in place: the bits of fewer rows
+  local R <const>, D <const>, FEW <const> = 2 * 128 * 1024 + 131, 8, 1000
+  local x, cos, sin = randn(f32, row_major{R, D}), angles(f32, D // 2)
+  local weight = rand(f32, D)
+  local function same(name, ...)
+    local args, wrong = {...}, 0
+    local all = (rows[name](x, table.unpack(args)))
+    for _, first in ipairs{0, 131072, R - FEW} do
+      local part = view(tile(x, {1, D}, {first, 0}), layout({FEW, D}, {D, 1}))
+      local got = view(tile(all, {1, D}, {first, 0}), layout({FEW, D}, {D, 1}))
+      local want = (rows[name](part, table.unpack(args)))
+      if not allclose(got, want, {rtol = 0, atol = 0}) then wrong = wrong + 1 end
+    end
+    return wrong
+  end
+  print(same("rotary_halves", cos, sin, 5), same("rotary_pairs", cos, sin, 7),
+    same("rms_norm_rotary_halves", weight, 1e-6, cos, sin, 3))
+  local want = rows.rotary_halves(x, cos, sin, 5)
+  rows.rotary_halves(x, cos, sin, 5, {out = x})
+  print(allclose(x, want, {rtol = 0, atol = 0}))
+end
+-- expect: 0	0	0
+-- expect: true

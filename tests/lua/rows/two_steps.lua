@@ -58,13 +58,13 @@ end
 do -- two blocks of long rows fit a multiprocessor, and one of those that keep a row in shared
   -- memory; blocks of a cluster have no limit
   local softmax = require "cuttle.rows".softmax
-  for _, n in ipairs{4096, 32768, 131072, 131080} do
+  for _, n in ipairs{4096, 24576, 131072, 131080} do
     local text = softmax:source(zeros(bf16, row_major{1, n}))
     print(n, text:match "__launch_bounds__(%b())")
   end
 end
 -- expect: 4096	(128)
--- expect: 32768	(256, 2)
+-- expect: 24576	(256, 2)
 -- expect: 131072	(1024, 1)
 -- expect: 131080	(512)
 
