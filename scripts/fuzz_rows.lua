@@ -202,7 +202,7 @@ end
 local function try(i)
   local name, n = pick(names), pick(lengths)
   while not fits(name, n) do name, n = pick(names), pick(lengths) end
-  local dtype, shape = pick(types), random_shape(n, on_gpu and 2000000 or 40000)
+  local dtype, shape = pick(types), random_shape(n, on_gpu and 300000 or 40000)
   local args = arguments_of(name, dtype, shape)
   local got = { rows[name](table.unpack(args)) }
   local on_cpu = each_tensor(args, function(t) return t:to "cpu" end)
