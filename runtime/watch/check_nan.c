@@ -63,9 +63,11 @@ static bool narrows(const CtSimtProgram *p, const CtTileOp *t) {
          is_narrower(p->bufs[t->dst.buf].dtype, p->bufs[t->a.buf].dtype);
 }
 
-/* Operands of a product of two blocks are in both: they are not looked at. */
-static bool is_of_one_block(const CtTileOp *t) {
-  return t->op == CT_OP_TCGEN05_MMA && t->mma->blocks == 1;
+/* Operands of a product of two blocks are in both: from this block's memory to the other one's; 0: of one block. */
+static ptrdiff_t to_other_block(const CtSimtProgram *p, const CtIn *code, const CtWarp *w) {
+  const CtWorker *k = w->worker;
+  bool is_pair = code->u.op == CT_SIMT_TCGEN05_MMA && p->tiles[code->imm].blocks == 2;
+  return is_pair ? k->team[k->rank ^ 1].shared - k->shared : 0;
 }
 
 /* Does the instruction leave in memory what it computes? GEMM, AXPBY and MMA do. */
@@ -75,7 +77,7 @@ static bool computes(const CtSimtProgram *p, const CtIn *code) {
   }
   const CtTileOp *t = &p->tiles[code->imm];
   return narrows(p, t) || ((t->op == CT_OP_GEMM || t->op == CT_OP_AXPBY || t->op == CT_OP_MMA ||
-                            t->op == CT_OP_WGMMA || is_of_one_block(t)) &&
+                            t->op == CT_OP_WGMMA || t->op == CT_OP_TCGEN05_MMA) &&
                            ct_is_float(t->dtype));
 }
 
@@ -125,9 +127,9 @@ static void look_at_slot(Odd *odd, const CtWarp *w, uint32_t slot, char role, Ct
 }
 
 /* *off, if not NULL: the offset of the first such element of the lowest lane, not counting lanes
-   in `before`. */
-static void look_at_elements(Odd *odd, const CtAccess *a, uint32_t lanes, const Odd *before,
-                             int64_t *off) {
+   in `before`. other: see to_other_block. */
+static void look_at_elements(Odd *odd, const CtAccess *a, ptrdiff_t other, uint32_t lanes,
+                             const Odd *before, int64_t *off) {
   if (!ct_is_float(a->buf->dtype)) {
     return;
   }
@@ -141,7 +143,7 @@ static void look_at_elements(Odd *odd, const CtAccess *a, uint32_t lanes, const 
       }
       Odd one = {0, 0};
       look_at_value(&one, 1u << lane, a->buf->dtype,
-                    a->mem->ptr + at * (int64_t)a->mem->elem_bytes +
+                    a->mem->ptr + other + at * (int64_t)a->mem->elem_bytes +
                         (int64_t)lane * (int64_t)a->mem->lane_bytes);
       odd->nan |= one.nan;
       odd->inf |= one.inf;
@@ -157,9 +159,13 @@ static void look_at_elements(Odd *odd, const CtAccess *a, uint32_t lanes, const 
 static void look_at_memory(Odd *odd, const CtIn *code, const CtIn *in, CtWarp *w, uint32_t lanes) {
   CtAccess a[CT_MAX_OPERANDS];
   int n = ct_simt_accesses(code, in, w, a);
+  ptrdiff_t other = to_other_block(w->worker->job->program, code, w);
   for (int i = 0; i < n; i++) {
     if (a[i].reads) {
-      look_at_elements(odd, &a[i], lanes, NULL, NULL);
+      look_at_elements(odd, &a[i], 0, lanes, NULL, NULL);
+    }
+    if (a[i].reads && other != 0) {
+      look_at_elements(odd, &a[i], other, lanes, NULL, NULL);
     }
   }
 }
@@ -210,7 +216,11 @@ void ct_nan_after(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp *w)
     CtAccess a[CT_MAX_OPERANDS];
     int n = ct_simt_accesses(code, in, w, a);
     if (n > 0) {
-      look_at_elements(&odd, &a[n - 1], k->looked_at & ~before.nan, &before, &f.off);
+      ptrdiff_t other = to_other_block(p, code, w);
+      look_at_elements(&odd, &a[n - 1], 0, k->looked_at & ~before.nan, &before, &f.off);
+      if (other != 0 && (odd.nan | odd.inf) == 0) {
+        look_at_elements(&odd, &a[n - 1], other, k->looked_at & ~before.nan, &before, &f.off);
+      }
       f.buf = a[n - 1].buf_index;
     }
   } else if (plan->to != CT_VOID) {
