@@ -3,6 +3,7 @@
    a cast has to do with narrow or unsigned types. */
 #include "emit_kernels.h"
 
+#include "runtime/base/bits.h"
 #include "runtime/base/convert.h"
 #include "runtime/math/math.h"
 #include "runtime/simt/simt.h"
@@ -95,6 +96,17 @@ static Val peek(CtDtype t, const void *p, size_t i) {
   uint64_t bits = 0;
   memcpy(&bits, (const char *)p + i * ct_value_bytes(t), ct_value_bytes(t));
   return of_bits(t, bits);
+}
+
+/* Floats, either half of a pair; the bits of a NaN may differ. */
+static bool same_pair(Val a, Val b) {
+  bool is = true;
+  for (int i = 0; i < 2; i++) {
+    float x = ct_f32_of_bits((uint32_t)((uint64_t)a.i >> 32 * i));
+    float y = ct_f32_of_bits((uint32_t)((uint64_t)b.i >> 32 * i));
+    is = is && ((isnan(x) && isnan(y)) || ct_bits_of_f32(x) == ct_bits_of_f32(y));
+  }
+  return is;
 }
 
 static bool same(CtDtype t, Val a, Val b) {
@@ -341,8 +353,27 @@ typedef struct Case {
   CtDtype result;
 } Case;
 
+static bool is_float_pair(CtOp op) { return ct_ops[op].types == CT_TYPES_U64; }
+
+/* One float of a pair, by the operation of single floats. */
+static uint32_t ref_of_pair(CtOp op, const Val v[3], int which) {
+  CtOp one = op == CT_OP_ADD_F32X2   ? CT_OP_ADD
+             : op == CT_OP_SUB_F32X2 ? CT_OP_SUB
+             : op == CT_OP_MUL_F32X2 ? CT_OP_MUL
+                                     : CT_OP_FMA;
+  float x[3];
+  for (int i = 0; i < 3; i++) {
+    x[i] = ct_f32_of_bits((uint32_t)((uint64_t)v[i].i >> 32 * which));
+  }
+  return ct_bits_of_f32(ref_f32(one, x[0], x[1], x[2]));
+}
+
 static Val reference(Case c, const Val v[3]) {
   Val r = {0};
+  if (is_float_pair(c.op)) {
+    r.i = (int64_t)((uint64_t)ref_of_pair(c.op, v, 1) << 32 | ref_of_pair(c.op, v, 0));
+    return r;
+  }
   if (c.op == CT_OP_CAST) {
     return ref_cast(c.result, c.type, v[0]);
   }
@@ -383,7 +414,7 @@ static CtDtype operand_type(Case c, int j) {
 }
 
 static CtVal apply(Kit *k, Case c, const CtVal v[3]) {
-  if (is_word_op(c.op)) {
+  if (is_word_op(c.op) || is_float_pair(c.op)) {
     return ct_ir_word(&k->ir, c.op, v);
   }
   switch (ct_ops[c.op].n_args) {
@@ -506,7 +537,8 @@ static int compare(Case c, const Data *d, const char *isa) {
   for (int f = 0; f < 1 << ct_ops[c.op].n_args; f++) {
     for (int i = 0; i < d->n; i++) {
       Val want = d->want[f][i], got = peek(c.result, d->out_mem[f], (size_t)i);
-      if (!same(c.result, got, want) && wrong++ == 0) {
+      bool is = is_float_pair(c.op) ? same_pair(got, want) : same(c.result, got, want);
+      if (!is && wrong++ == 0) {
         Val v[3] = {{0}};
         operands(c, d, f, i, v);
         tap_diag("%s: %s %s form %d: (%g %g %g) (%lld %lld %lld): got %g %lld, want %g %lld", isa,
@@ -577,6 +609,9 @@ static void test_case(Case c, CtSimtEngine *const *engines, int n_engines) {
 }
 
 static bool takes(CtOp op, CtDtype t) {
+  if (is_float_pair(op)) {
+    return t == CT_u64;
+  }
   if (is_word_op(op)) {
     return t == (ct_ops[op].types == CT_TYPES_I32 ? CT_i32 : CT_u32);
   }
