@@ -32,25 +32,24 @@ local BITS <const> = 11
 local DIGITS <const> = 1 << BITS
 
 -- Sums of 64 bits as two halves, as atomic operations on shared memory have 32. Neighbouring lanes
--- add to different copies, because many elements of a row have the same digit.
-local COPIES <const> = 4
+-- add to different copies, c.copies, because many elements of a row have the same digit.
 
 local function add_weight(sums, digit, weight)
-  local at = { threadIdx.x % COPIES, digit }
+  local at = { threadIdx.x % size(sums.low, 0), digit }
   local before = atomic_add(sums.low, at, weight)
   if before > ~weight then atomic_add(sums.high, at, 1) end
 end
 
 local function sum_of(sums, digit)
   local all = u64(0)
-  for i = 0, COPIES - 1 do
+  for i = 0, size(sums.low, 0) - 1 do
     all = all + (cast(sums.high[{ i, digit }], u64) << 32 | cast(sums.low[{ i, digit }], u64))
   end
   return all
 end
 
 local function clear_weights(c, sums)
-  for i in range(threadIdx.x, COPIES * DIGITS, c.threads) do sums.low[i], sums.high[i] = 0, 0 end
+  for i in range(threadIdx.x, size(sums.low), c.threads) do sums.low[i], sums.high[i] = 0, 0 end
   sync_threads()
 end
 
@@ -79,7 +78,7 @@ end
 
 -- The number of the last element of the least set whose probability is p, of those up to `cut`.
 local function cut_by_weight(c, row, d, cut, most)
-  local sums = { low = shared(u32, { COPIES, DIGITS }), high = shared(u32, { COPIES, DIGITS }) }
+  local sums = { low = shared(u32, { c.copies, DIGITS }), high = shared(u32, { c.copies, DIGITS }) }
   local low, prefix, need, all = i32(32), u32(0), u64(0), { scale = d.scale }
   while low > c.least do
     local bits = min(low, BITS)
@@ -217,8 +216,8 @@ local function draw_from_list(c, row, d, list, n, k)
 end
 
 -- c: threads, capacity (of a list, at most one element for each thread), has_k, has_p, has_min,
--- least (low bits of numbers in which elements do not differ), groups (of threads, nil: no list),
--- and what top.narrow asks.
+-- least (low bits of numbers in which elements do not differ), copies (of sums), groups (of
+-- threads, nil: no list), and what top.narrow asks.
 local function make(c)
   return kernel("sample", function(x, out, columns, k, p, scale, min_p, seed)
     local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns }
@@ -256,11 +255,12 @@ local CAPACITY <const>, LONG <const> = 256, 16384 -- columns from which blocks a
 local function kernel_of(x, o)
   local c = { threads = x.columns >= LONG and 1024 or 256, has_k = o.k ~= nil, has_p = o.p ~= nil,
     has_min = o.min_p ~= nil, dtype = f32, largest = true, nan_last = true, capacity = 0,
-    width = top.width(x.tensor.dtype, x.columns), least = x.tensor.dtype.bytes == 2 and 10 or 0 }
+    width = top.width(x.tensor.dtype, x.columns), least = x.tensor.dtype.bytes == 2 and 10 or 0,
+    copies = call.target(x).shared >= 98304 and 4 or 1 }
   if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
   if c.groups then c.capacity = CAPACITY end
-  local key = ("%d %s %s %s %d %d %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
-    c.least, c.groups)
+  local key = ("%d %s %s %s %d %d %d %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
+    c.least, c.copies, c.groups)
   made[key] = made[key] or make(c)
   return made[key], c.threads
 end
