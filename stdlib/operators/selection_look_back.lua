@@ -1,7 +1,8 @@
--- selection_look_back.lua: what comes before a tile, in one pass ("decoupled look-back", Merrill
--- and Garland 2016). Blocks take tiles by tickets, so the tiles before a block's own have all
--- begun, whatever the order of blocks. A tile publishes its own sum, looks back at what earlier
--- tiles have published, and publishes the sum up to its end.
+-- selection_look_back.lua: what comes before a tile, in one pass. Blocks take tiles by tickets, so
+-- the tiles before a block's own have all begun, whatever the order of blocks. A tile publishes its
+-- own sum. Then it looks back at what earlier tiles have published, and publishes the sum up to its
+-- end ("decoupled look-back", Merrill and Garland 2016). Or, if a block stays and takes many tiles,
+-- it remembers the sum before its last one, and adds the sums of the tiles since then.
 --
 -- A place holds a state, a flag of the value, and the value. If the value has 32 bits, they share a
 -- word of 64, so a reader sees all or nothing, and no order is needed. Otherwise the value is
@@ -10,6 +11,7 @@ local M = {}
 
 local LANES <const> = 32
 local OWN <const>, ALL <const> = 1, 2 -- states; 0: nothing yet
+M.OWN = OWN
 
 --- The next tile of the launch, in all threads of the block. `tickets` has an integer at `at` that
 --- is 0 before the launch.
@@ -54,9 +56,9 @@ function Packed:publish(at, state, v)
   atomic_store(self.words, at, cast(tag_of(state, v), u64) << 32 | bits, relaxed)
 end
 
-function Packed:read(at)
-  local word = atomic_load(self.words, at, relaxed)
-  while word == 0 do word = atomic_load(self.words, at, relaxed) end
+function Packed:load(at) return atomic_load(self.words, at, relaxed) end
+
+function Packed:found(_, word)
   local tag = cast(word >> 32, i32)
   return tag & 3, tagged(self, bitcast(cast(word, u32), self.dtype), tag)
 end
@@ -70,11 +72,18 @@ function Wide:publish(at, state, v)
   atomic_store(self.words, at, cast(tag_of(state, v), i32))
 end
 
-function Wide:read(at)
-  local tag = atomic_load(self.words, at)
-  while tag == 0 do tag = atomic_load(self.words, at) end
+function Wide:load(at) return atomic_load(self.words, at) end
+
+function Wide:found(at, tag)
   local state = tag & 3
   return state, tagged(self, self.values[{ state - 1, at }], tag)
+end
+
+-- What the place has, as soon as it has something.
+local function read(places, at)
+  local word = places:load(at)
+  while word == 0 do word = places:load(at) end
+  return places:found(at, word)
 end
 
 --- The places of values of that type: `words` has an element for each, of the type M.word_type, 0
@@ -115,7 +124,7 @@ function M.any_order(places, tile, own, combine)
   local found = tile == 0
   while not found do
     local v, state = nothing(places), i32(0)
-    if at + lane >= 0 then state, v = places:read(at + lane) end
+    if at + lane >= 0 then state, v = read(places, at + lane) end
     local all = ballot(state == ALL)
     local part = from_lane_on(v, max(LANES - 1 - clz(all), 0), combine)
     before = choose(has_before, combine(part, before), part)
@@ -125,43 +134,68 @@ function M.any_order(places, tile, own, combine)
   return before
 end
 
--- What the n < 32 places from `first` on make, in order; nothing for n = 0.
+-- {====== Looking back again and again ======
+
+local EACH <const> = 8 -- places that a lane reads
+local GROUP <const> = EACH * LANES
+
+-- What the n places from `first` on make, 0 < n <= GROUP, in lane 0: a lane combines its
+-- neighbours, and the lanes are combined as a tree that depends on n alone.
 local function part_of(places, first, n, combine)
-  local at, v = threadIdx.x % LANES - (LANES - n), nothing(places)
-  if at >= 0 then
-    local _, found = places:read(first + at)
-    v = found
+  local lane, at, words = threadIdx.x % LANES, {}, {}
+  for k = 0, EACH - 1 do
+    at[k] = first + min(lane * EACH + k, n - 1)
+    words[k] = places:load(at[k])
   end
-  return from_lane_on(v, min(LANES - n, LANES - 1), combine)
+  local v
+  for k = 0, EACH - 1 do
+    local word = words[k]
+    while word == 0 do word = places:load(at[k]) end
+    local _, one = places:found(at[k], word)
+    v = k == 0 and one or choose(lane * EACH + k < n, combine(v, one), v)
+  end
+  local distance = 1
+  while distance < LANES do
+    local by = distance
+    local right = map(v, function(x) return shfl_down(x, by) end)
+    v = choose(lane + by < LANES and (lane + by) * EACH < n, combine(v, right), v)
+    distance = distance * 2
+  end
+  return v
 end
 
-local function joined(has_left, left, has_right, right, combine)
-  return choose(has_left, choose(has_right, combine(left, right), left), right)
+--- What a block knows that takes tiles in ascending order: all groups of 256 tiles before a place.
+function M.known(places)
+  local known = { at = fragment(i32, 1), value = fragment(places.dtype, 1) }
+  if places.has_heads then known.head = fragment(i32, 1) end
+  known.at[0] = 0
+  clear(known.value)
+  if known.head then clear(known.head) end
+  return known
 end
 
---- The same, with brackets that depend on the tile's number alone, so that sums of floats have the
---- same bits in every run: 32 tiles are a group, 32 groups a batch, and a tile combines all batches
---- before its own, then the groups, then the tiles. `places` are those of tiles, `groups` those of
---- groups, `batches` those of batches.
-function M.fixed_order(places, groups, batches, tile, own, combine)
-  local lane = threadIdx.x % LANES
-  if lane == 0 then places:publish(tile, OWN, own) end
-  local group, batch = tile // LANES, tile // (LANES * LANES)
-  local n_tiles, n_groups = tile % LANES, group % LANES
-  local tiles = part_of(places, tile - n_tiles, n_tiles, combine)
-  if n_tiles == LANES - 1 and lane == 0 then groups:publish(group, OWN, combine(tiles, own)) end
-  local before = part_of(groups, group - n_groups, n_groups, combine)
-  local earlier = nothing(places)
-  if batch > 0 then
-    local _, found = batches:read(batch - 1)
-    earlier = found
+local function value_of(known)
+  return { value = known.value[0], head = known.head and known.head[0] or nil }
+end
+
+--- What all tiles before a tile make, for a warp that calls it with all lanes. The brackets depend
+--- on the tile's number alone: the groups one after the other, and then the tiles of the last
+--- group. So sums of floats have the same bits in every run. It waits for tiles before this one
+--- only. `known` is of M.known. For tile 0 the result means nothing.
+function M.before(places, known, tile, combine)
+  while known.at[0] + GROUP <= tile do
+    local part = part_of(places, known.at[0], i32(GROUP), combine)
+    local all = choose(known.at[0] > 0, combine(value_of(known), part), part)
+    known.value[0] = all.value
+    if known.head then known.head[0] = all.head end
+    known.at[0] = known.at[0] + GROUP
   end
-  before = joined(batch > 0, earlier, n_groups > 0, before, combine)
-  before = joined(tile >= LANES, before, n_tiles > 0, tiles, combine)
-  if n_tiles == LANES - 1 and n_groups == LANES - 1 and lane == 0 then
-    batches:publish(batch, ALL, combine(before, own))
+  local v, n = value_of(known), tile - known.at[0]
+  if n > 0 then
+    local part = part_of(places, known.at[0], n, combine)
+    v = choose(known.at[0] > 0, combine(v, part), part)
   end
-  return before
+  return map(v, function(x) return shfl_idx(x, 0) end)
 end
 
 return M

@@ -1,6 +1,6 @@
 -- selection_scan.lua: scans in one pass: each element is read once and written once. A block takes
--- a tile, of which each thread has a run of neighbours; selection_look_back.lua finds what comes
--- before the tile. Segments make a value a pair of the sum and whether a segment begins in it.
+-- tiles, of which each thread has a run of neighbours; selection_look_back.lua finds what comes
+-- before a tile. Segments make a value a pair of the sum and whether a segment begins in it.
 local call = require "cuttle.selection_call"
 local collective = require "cuttle.collective"
 local look_back = require "cuttle.selection_look_back"
@@ -9,13 +9,13 @@ local segments = require "cuttle.selection_segments"
 local M = {}
 
 local op <const> = "scan"
-local THREADS <const>, VECTOR_BYTES <const> = 256, 16
-local LANES <const>, GROUP <const>, BATCH <const> = 32, 32, 1024 -- tiles of a group, of a batch
+local THREADS <const>, VECTOR_BYTES <const>, LANES <const> = 256, 16, 32
+local STAGES <const>, AHEAD <const>, BLOCKS <const>, SMS <const> = 5, 3, 2, 8
 
--- {====== The kernel ======
+-- {====== A tile ======
 
 -- An odd number of vectors, so that the threads' runs begin in different banks.
-local vectors_of <const> = { [1] = 1, [2] = 3, [4] = 7, [8] = 7 }
+local vectors_of <const> = { [1] = 1, [2] = 3, [4] = 5, [8] = 5 }
 
 local function items_of(dtype)
   return VECTOR_BYTES // dtype.bytes * vectors_of[dtype.bytes]
@@ -44,12 +44,10 @@ local function move(c, dtype, move_one)
   end
 end
 
-local function load(c, x, at)
-  local whole, s = tile(guard(x), c.threads * c.items, at), shared(x.dtype, c.threads * c.items)
+-- Begins to load a tile into shared memory; each warp its part.
+local function load(c, x, at, s)
+  local whole = tile(guard(x), c.threads * c.items, at)
   move(c, x.dtype, function(part) copy(part(whole), part(s)) end)
-  cp_async_wait(0)
-  sync_warp()
-  return s
 end
 
 -- The thread's elements of a tile in shared memory.
@@ -59,10 +57,9 @@ local function run_of(c, s)
   return r
 end
 
--- Through the memory s of the loads, which all have read, if the type is the same.
+-- Through the memory s of the loads, which the warp has read, if the type is the same.
 local function store(c, y, at, r, s)
   local whole = tile(guard(y), c.threads * c.items, at)
-  if y.dtype ~= s.dtype then s = shared(y.dtype, c.threads * c.items) end
   copy(r, tile(s, c.items, threadIdx.x))
   sync_warp()
   move(c, y.dtype, function(part) copy(part(s), part(whole)) end)
@@ -78,43 +75,6 @@ local function scan_own(c, r, is_head, combine)
     if is_head then heads[i] = all.head end
   end
   return values, heads, all
-end
-
--- What comes before the thread's elements within the tile, and the tile's sum.
-local function scan_threads(c, own, combine)
-  local t = threadIdx.x
-  local values, heads = shared(c.sums, c.threads), c.heads and shared(i32, c.threads)
-  local up_to, total = block_scan(own, combine)
-  values[t] = up_to.value
-  if heads then heads[t] = up_to.head end
-  sync_threads()
-  local before = max(t - 1, 0)
-  return { value = values[before], head = heads and heads[before] or nil }, total
-end
-
--- What the tiles before make, in all threads; it means nothing for the first tile.
-local function scan_tiles(c, at, total, words, values, combine)
-  local found, head, n_tiles = shared(c.sums, 1), c.heads and shared(i32, 1), gridDim.x
-  local function places(first, n)
-    return look_back.places(c.sums, c.heads ~= nil, slice(words, first, first + n),
-      values and view(values, layout { 2, n }, 2 * first))
-  end
-  if threadIdx.x < LANES then
-    local before
-    if c.deterministic then
-      local n_groups = cdiv(n_tiles, GROUP)
-      before = look_back.fixed_order(places(0, n_tiles), places(n_tiles, n_groups),
-        places(n_tiles + n_groups, cdiv(n_tiles, BATCH)), at, total, combine)
-    else
-      before = look_back.any_order(places(0, n_tiles), at, total, combine)
-    end
-    if threadIdx.x == 0 then
-      found[0] = before.value
-      if head then head[0] = before.head end
-    end
-  end
-  sync_threads()
-  return { value = found[0], head = head and head[0] or nil }
 end
 
 -- Of each element the result: `left` is what comes before the thread's elements, if has_left.
@@ -135,29 +95,182 @@ local function results_of(c, values, heads, is_head, left, has_left, init, combi
   return r
 end
 
--- c: f, sums, result (types), threads, items, exclusive, has_init, deterministic, heads (a kind of
--- selection_segments.lua, or nil).
+-- {====== Values of tiles in shared memory ======
+
+-- A power of two, so that a remainder costs little.
+local function slots_for(n)
+  local slots = 1
+  while slots < n do slots = slots * 2 end
+  return slots
+end
+
+-- Shared memory for values, (of `n` threads or warps, slot).
+local function values_of_slots(c, n, slots)
+  return { value = shared(c.sums, { n, slots }), head = c.heads and shared(i32, { n, slots }) }
+end
+
+local function put(s, at, slot, v)
+  s.value[{ at, slot }] = v.value
+  if s.head then s.head[{ at, slot }] = v.head end
+end
+
+local function get(s, at, slot)
+  return { value = s.value[{ at, slot }], head = s.head and s.head[{ at, slot }] or nil }
+end
+
+-- What the lanes up to each one make, and what those before it make, for lanes after the first.
+local function scan_lanes(v, combine)
+  local up_to, before = warp_scan(v, combine), {}
+  for key, field in pairs(up_to) do before[key] = shfl_up(field, 1) end
+  return up_to, before
+end
+
+-- {====== The kernel ======
+
+-- A block stays, and takes tiles by tickets in ascending order. In step j its threads sum up its
+-- tile j + c.ahead, write the results of tile j, and begin to load tile j + c.stages in its place.
+-- Meanwhile a further warp publishes the sum of tile j + c.ahead and takes another ticket, and the
+-- last warp finds what comes before tile j + 1. Blocks differ in how far they have come, so a sum
+-- has to be published some steps before its own block needs those before it.
+
+local function is_tile(b, k) return b.tickets[k % b.n_tickets] < b.n_tiles end
+local function tile_at(b, k) return b.tickets[k % b.n_tickets] end
+
+-- The number of the block's tile k, for a thread that takes them all. It takes one ticket beyond
+-- the tiles, so all launches leave the same number of tickets.
+local function take_ticket(b, k)
+  local at = b.n_tiles
+  if k == 0 or is_tile(b, k - 1) then
+    at = cast(atomic_add(b.words, size(b.words) - 1, 1), i32)
+  end
+  return at
+end
+
+local function first_of(c, at) return (cast(at, i64) * c.threads + threadIdx.x) * c.items end
+
+local function heads_of(c, b, at)
+  return c.heads and segments.heads_of(c.heads, b.heads, b.columns, first_of(c, at), c.items)
+end
+
+local function begin_load(c, b, k)
+  if is_tile(b, k) then load(c, b.x, tile_at(b, k), b.ring(_, k % c.stages)) end
+  cp_async_commit()
+end
+
+-- Sums up tile k: what the lanes before a thread have, and what the warp has.
+local function sum_up(c, b, k)
+  local r, lane = run_of(c, b.ring(_, k % c.stages)), threadIdx.x % LANES
+  local _, _, own = scan_own(c, r, heads_of(c, b, tile_at(b, k)), b.combine)
+  local up_to, before = scan_lanes(own, b.combine)
+  put(b.lefts, threadIdx.x, k % slots_for(c.ahead + 1), before)
+  if lane == LANES - 1 then put(b.totals, threadIdx.x // LANES, k % 2, up_to) end
+end
+
+-- Writes the results of tile j; what comes before each warp's part is known.
+local function write(c, b, j)
+  local at, t, s = tile_at(b, j), threadIdx.x, b.ring(_, j % c.stages)
+  local is_head = heads_of(c, b, at)
+  local ups, up_heads = scan_own(c, run_of(c, s), is_head, b.combine)
+  local has_warp, is_first = at > 0 or t >= LANES, t % LANES == 0
+  local of_warp = get(b.befores, t // LANES, j % 2)
+  local own = get(b.lefts, t, j % slots_for(c.ahead + 1))
+  local both, left = b.combine(of_warp, own), {}
+  for key, field in pairs(own) do
+    left[key] = where(is_first, of_warp[key], where(has_warp, both[key], field))
+  end
+  local init = c.exclusive and cast(b.init, c.sums) or nil
+  local r = results_of(c, ups, up_heads, is_head, left, at > 0 or t > 0, init, b.combine)
+  local room = s
+  if b.y.dtype ~= s.dtype then room = b.room end
+  store(c, b.y, at, r, room)
+end
+
+-- Publishes the sum of tile k, and keeps what its warps before each one make.
+local function publish(c, b, k)
+  local lane, n_warps = threadIdx.x % LANES, c.threads // LANES
+  local up_to, before = scan_lanes(get(b.totals, min(lane, n_warps - 1), k % 2), b.combine)
+  if lane == n_warps - 1 then b.places:publish(tile_at(b, k), look_back.OWN, up_to) end
+  put(b.warps, lane, k % slots_for(c.ahead), before)
+end
+
+-- Finds what comes before each warp of tile k.
+local function find_before(c, b, k)
+  local lane, at = threadIdx.x % LANES, tile_at(b, k)
+  local before = look_back.before(b.places, b.known, at, b.combine)
+  local own, v = get(b.warps, lane, k % slots_for(c.ahead)), {}
+  local both = b.combine(before, own)
+  for key, field in pairs(before) do
+    v[key] = where(lane == 0, field, where(at > 0, both[key], own[key]))
+  end
+  if lane < c.threads // LANES then put(b.befores, lane, k % 2, v) end
+end
+
+local function step_of_threads(c, b, j)
+  cp_async_wait(c.stages - 1 - c.ahead)
+  sync_warp()
+  if is_tile(b, j + c.ahead) then sum_up(c, b, j + c.ahead) end
+  b.summed:arrive()
+  if j >= 0 then write(c, b, j) end
+  begin_load(c, b, j + c.stages)
+end
+
+-- The warp after the threads takes tickets and publishes sums; the one after it looks back.
+local function step_of_publisher(c, b, j)
+  local taken, ticket = j + c.stages + 1, b.n_tiles
+  if threadIdx.x % LANES == 0 then ticket = take_ticket(b, taken) end
+  b.summed:sync()
+  if is_tile(b, j + c.ahead) then publish(c, b, j + c.ahead) end
+  if threadIdx.x % LANES == 0 then b.tickets[taken % b.n_tickets] = ticket end
+end
+
+local function step_of_looker(c, b, j)
+  if j + 1 >= 0 then
+    if is_tile(b, j + 1) then find_before(c, b, j + 1) end
+  end
+end
+
+-- What a block has. There are tickets for tiles j to j + c.stages + 1.
+local function make_block(c, x, y, words, values)
+  local n_warps, n_tickets = c.threads // LANES, slots_for(c.stages + 2)
+  local b = { x = x, y = y, words = words, n_tickets = n_tickets, combine = with_heads(c),
+    n_tiles = cast(size(words) - 1, i32), ring = shared(x.dtype, { c.threads * c.items, c.stages }),
+    tickets = shared(i32, n_tickets), lefts = values_of_slots(c, c.threads, slots_for(c.ahead + 1)),
+    totals = values_of_slots(c, n_warps, 2), warps = values_of_slots(c, LANES, slots_for(c.ahead)),
+    befores = values_of_slots(c, n_warps, 2) }
+  if y.dtype ~= x.dtype then b.room = shared(y.dtype, c.threads * c.items) end
+  b.summed = named_barrier(1, c.threads + LANES)
+  b.places = look_back.places(c.sums, c.heads ~= nil, words, values)
+  b.known = look_back.known(b.places)
+  return b
+end
+
+-- c: f, sums, result (types), threads, items, stages, ahead, blocks (of a multiprocessor),
+-- exclusive, has_init, heads (a kind of selection_segments.lua, or nil).
 local function make(c)
-  local combine = with_heads(c)
   return kernel("scan", function(x, y, words, values, heads, columns, init)
-    local at = look_back.next_tile(words, size(words) - 1)
-    local t = threadIdx.x
-    local place = (cast(at, i64) * c.threads + t) * c.items
-    local is_head = c.heads and segments.heads_of(c.heads, heads, columns, place, c.items)
-    local s = load(c, x, at)
-    local _, _, own = scan_own(c, run_of(c, s), is_head, combine)
-    local mine, total = scan_threads(c, own, combine)
-    local before = scan_tiles(c, at, total, words, values, combine)
-    local both, left = combine(before, mine), {}
-    for key, field in pairs(mine) do
-      left[key] = where(t > 0, where(at > 0, both[key], field), before[key])
+    local b = make_block(c, x, y, words, values)
+    b.heads, b.columns, b.init = heads, columns, init
+    local warp, n_warps = threadIdx.x // LANES, c.threads // LANES
+    if threadIdx.x == c.threads then
+      for k = 0, c.stages - c.ahead do b.tickets[k] = take_ticket(b, k) end
     end
-    local first = c.exclusive and cast(init, c.sums) or nil
-    -- Summed up once more: what waits for the tiles before has few registers, so more tiles wait.
-    local ups, up_heads = scan_own(c, run_of(c, s), is_head, combine)
-    local r = results_of(c, ups, up_heads, is_head, left, at > 0 or t > 0, first, combine)
-    store(c, y, at, r, s)
-  end)
+    sync_threads()
+    if warp < n_warps then
+      for k = 0, c.stages - 1 - c.ahead do begin_load(c, b, k) end
+    end
+    local j = i32(-c.ahead)
+    while is_tile(b, max(j, 0)) do
+      if warp < n_warps then
+        step_of_threads(c, b, j)
+      elseif warp == n_warps then
+        step_of_publisher(c, b, j)
+      else
+        step_of_looker(c, b, j)
+      end
+      sync_threads()
+      j = j + 1
+    end
+  end, { min_blocks = c.blocks })
 end
 
 -- {====== Calls ======
@@ -184,22 +297,32 @@ end
 local made = setmetatable({}, { __mode = "k" }) -- by function
 
 local function kernel_of(c)
-  local key = { c.sums.name, c.result.name, c.threads, c.items, tostring(c.exclusive),
-    tostring(c.has_init), tostring(c.deterministic), tostring(c.heads) }
+  local key = { c.sums.name, c.result.name, c.threads, c.items, c.stages, c.ahead, c.blocks,
+    tostring(c.exclusive), tostring(c.has_init), tostring(c.heads) }
   made[c.f] = made[c.f] or {}
   key = table.concat(key, " ")
   made[c.f][key] = made[c.f][key] or make(c)
   return made[c.f][key]
 end
 
-local function check_config(config)
+local function is_between(v, low, high)
+  return math.type(v) == "integer" and v >= low and v <= high
+end
+
+local function check_config(c, config)
   local threads, items = config.threads, config.items
-  if math.type(threads) ~= "integer" or threads < LANES or threads > 1024 or threads % LANES ~= 0
-    or math.type(items) ~= "integer" or items < 1 or items > 64 then
-    call.fail(op, "config has threads = %s and items = %s; expected a multiple of 32 up to 1024, "
+  local is_right = is_between(threads, LANES, 960) and threads % LANES == 0
+  if not is_right or not is_between(items, 1, 64) then
+    call.fail(op, "config has threads = %s and items = %s; expected a multiple of 32 up to 960, "
       .. "and 1 to 64", tostring(threads), tostring(items))
   end
-  return threads, items
+  local stages, ahead = config.stages or STAGES, config.ahead or AHEAD
+  if not is_between(ahead, 2, 8) or not is_between(stages, ahead + 1, 16) then
+    call.fail(op, "config has ahead = %s and stages = %s; expected 2 to 8, and more stages than "
+      .. "that", tostring(ahead), tostring(stages))
+  end
+  c.threads, c.items, c.stages, c.ahead = threads, items, stages, ahead
+  c.blocks = config.blocks or BLOCKS
 end
 
 local function check_options(how, options)
@@ -211,21 +334,36 @@ local function check_options(how, options)
   return M.function_of(op, how)
 end
 
--- The choices of a kernel for these options.
-local function choices(x, how, options)
-  local sums = call.type_of_sums(x.tensor.dtype)
-  local c = { f = check_options(how, options), sums = sums,
-    exclusive = options.exclusive and true or false, has_init = options.init ~= nil,
-    deterministic = options.deterministic and true or false }
-  c.threads, c.items = THREADS, items_of(x.tensor.dtype)
-  if options.config then c.threads, c.items = check_config(options.config) end
-  return c
+-- The first of these that fits in a multiprocessor's shared memory is taken: blocks of it, stages,
+-- threads. Of these only the threads change the brackets of a sum, and all GPUs from sm_80 on have
+-- room for the same ones.
+local shapes <const> = { { 2, 5, THREADS }, { 2, 4, THREADS }, { 1, 5, THREADS }, { 1, 4, THREADS },
+  { 1, 3, THREADS }, { 1, 3, THREADS // 2 } }
+local RESERVED <const> = 4096 -- bytes for what a block has besides values of elements
+
+local function fits(c, x, result, shape)
+  local n_blocks, stages, threads = table.unpack(shape)
+  local bytes = threads * c.items * (stages * x.tensor.dtype.bytes
+    + (result ~= x.tensor.dtype and result.bytes or 0))
+  local of_thread = slots_for(AHEAD + 1) * (c.sums.bytes + 4)
+  return n_blocks * (bytes + threads * of_thread + RESERVED) <= call.target(x).shared
 end
 
--- Words of the tiles, of groups and batches if the order is fixed, and the ticket.
-local function n_places(c, n_tiles)
-  if not c.deterministic then return n_tiles end
-  return n_tiles + cdiv(n_tiles, GROUP) + cdiv(n_tiles, BATCH)
+local function take_shape(c, x, result)
+  c.items = items_of(x.tensor.dtype)
+  for _, shape in ipairs(shapes) do
+    c.blocks, c.stages, c.threads = table.unpack(shape)
+    if fits(c, x, result, shape) then break end
+  end
+  c.ahead = min(AHEAD, c.stages - 1)
+end
+
+-- The choices of a kernel for these options.
+local function choices(x, how, options)
+  local c = { f = check_options(how, options), sums = call.type_of_sums(x.tensor.dtype),
+    has_init = options.init ~= nil, exclusive = options.exclusive and true or false }
+  if options.config then check_config(c, options.config) end
+  return c
 end
 
 local function plan(options, given, how)
@@ -239,15 +377,18 @@ local function plan(options, given, how)
   local found, tensors = call.results(op, options, x, { { dtype = c.result, shape = x.extent } },
     { heads and heads.memory })
   c.result = tensors[1].dtype
+  if not options.config then take_shape(c, x, c.result) end
   if x.n == 0 then return {}, tensors end
   local init
   if c.exclusive then init = M.identity_of(op, how, c.sums, options.init) end
   local n_tiles = cdiv(x.n, c.threads * c.items)
-  local n = n_places(c, n_tiles)
-  local words = call.work(x, look_back.word_type(c.sums), n + 1)
-  local values = c.sums.bytes > 4 and call.work(x, c.sums, 2 * n) or nil
+  local words = call.work(x, look_back.word_type(c.sums), n_tiles + 1)
+  local values = c.sums.bytes > 4 and
+    view(call.work(x, c.sums, 2 * n_tiles), layout { 2, n_tiles }) or nil
+  local n_blocks = min(n_tiles, c.blocks * (call.target(x).n_sms or SMS))
   steps[#steps + 1] = call.clear(words)
-  steps[#steps + 1] = { kernel = kernel_of(c), launch = { grid = n_tiles, block = c.threads },
+  steps[#steps + 1] = { kernel = kernel_of(c),
+    launch = { grid = n_blocks, block = c.threads + 2 * LANES },
     args = { n = 7, x.flat, found[1].flat, words, values, heads and heads.tensor,
       heads and heads.columns, init } }
   return steps, tensors

@@ -159,7 +159,9 @@ print(refused(scan, x, "add", {exclusive = true, init = "1"}))
 print(refused(scan, x, add, {exclusive = true}))
 -- expect: scan: this needs the option init, the value before the first element, as the operation is a function
 print(refused(scan, x, "add", {config = {threads = 48, items = 1}}))
--- expect: scan: config has threads = 48 and items = 1; expected a multiple of 32 up to 1024, and 1 to 64
+-- expect: scan: config has threads = 48 and items = 1; expected a multiple of 32 up to 960, and 1 to 64
+print(refused(scan, x, "add", {config = {threads = 32, items = 1, ahead = 3, stages = 3}}))
+-- expect: scan: config has ahead = 3 and stages = 3; expected 2 to 8, and more stages than that
 print(refused(scan, x, "add", {heads = zeros(u8, 8), offsets = zeros(i32, 2)}))
 -- expect: scan: heads and offsets; give one of them
 print(refused(scan, x, "add", {heads = zeros(u8, 7)}))
