@@ -55,7 +55,7 @@ M.configs = {
   { name = "hopper 192x128, f8", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 40, 152 }, narrow = true },
   { name = "hopper 128x128, f8", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
-    stages = 3, registers = { 40, 232 }, narrow = true },
+    stages = 3, registers = { 40, 232 }, narrow = true, ring = false },
   { name = "hopper 128x128, f8, D 256", template = HOPPER, sm = 90, depth = 256, rows = 128,
     keys = 128, stages = 2, raw_stages = 1, registers = { 40, 232 }, narrow = true },
   { name = "mma 128x64", template = MMA, sm_from = 80, depth = 128, rows = 128, keys = 64,

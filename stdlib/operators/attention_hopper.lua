@@ -1,14 +1,15 @@
 -- attention_hopper.lua: attention on Hopper. A warp group loads by TMA, the others have 64 queries
 -- each of a tile: S = Q K' and O += P V by wgmma, softmax in registers, where P, which is S packed,
 -- is an operand again. A group exponentiates while its product of the last P and V is under way
--- (overlap), and the groups take turns in issuing products (the ring), so that one's products run
--- under another's softmax. Blocks stay for many tiles, in the order that attention_schedule.lua
+-- (overlap), and the groups may take turns in issuing products (the ring), so that one's products
+-- run under another's softmax. Blocks stay for many tiles, in the order that attention_schedule.lua
 -- makes. Fields of its configurations:
 --   rows, keys  the queries of a tile, 64 for each group that multiplies, and the keys of a block
 --   depth       of a head, at most: TMA loads zeros for what is missing and does not store it
 --   depth_v     of a value, at most, where that is another
 --   stages      blocks of keys, and of values, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
+--   ring        false: the groups take no turns
 --   narrow      operands are f8e4m3: see attention_hopper_narrow.lua
 --   raw_stages  blocks of values that are not yet transposed, if not `stages`
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
@@ -18,9 +19,11 @@ local narrow = require "cuttle.attention_hopper_narrow"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
+local stores = require "cuttle.attention_hopper_store"
 local tables = require "cuttle.attention_tiles"
 local devices = require "cuttle.profile_device"
 local tma = require "cuttle.tma_rules"
+local boxes = stores.boxes
 local M = {}
 
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
@@ -86,7 +89,8 @@ local function values_of(variant)
   local dtype, depth_v, keys = variant.dtype, variant.depth_v, variant.keys
   if variant.narrow then
     local raw = gmma_layout(dtype, "K", narrow.line(depth_v))
-    return tile_to_shape(gmma_layout(dtype, "K", 128), {depth_v, keys, variant.stages}),
+    local turned = gmma_layout(dtype, "K", narrow.line(keys))
+    return tile_to_shape(turned, {depth_v, keys, variant.stages}),
       tile_to_shape(raw, {keys, depth_v, narrow.raw_stages(variant)})
   end
   return tile_to_shape(tile_to_shape(gmma_layout(dtype, "MN", 128), {PANEL, keys}),
@@ -134,15 +138,6 @@ local function each_tile(variant, args, uniform, f)
     end
     f(tables.read(variant, args, now))
   end
-end
-
--- Boxes of a tensor (S,D,H,B) from row `first` on, nil: 0; or of (D,S,H,B).
-local function boxes(t, tiler, first, is_transposed)
-  local coords = tma_tensor(is_transposed and select(t, 1, 0, 2, 3) or t)
-  if first ~= nil then
-    coords = domain_offset(is_transposed and {0, first, 0, 0} or {first, 0, 0, 0}, coords)
-  end
-  return tile(coords, tiler, {_, _})
 end
 
 local function of_first_lane(x) return shfl_idx(x, 0) end
@@ -287,6 +282,15 @@ function Group:release(empty, state)
   state:advance()
 end
 
+-- Waits for the group's turn to issue products, and hands it on, if the groups take turns.
+function Group:enter()
+  if self.variant.ring ~= false then self.mine:sync() end
+end
+
+function Group:leave()
+  if self.variant.ring ~= false then self.next:arrive() end
+end
+
 function Group:multiply_QK()
   wgmma_fence()
   gemm(self.plan.QK, self.sQ, self.sK(_, _, _, self.k.slot), self.S, {accumulate = false})
@@ -353,9 +357,9 @@ end
 function Group:begin(at, n)
   local bars = self.bars
   bars.K_full[self.k.slot]:wait(self.k.parity)
-  self.mine:sync()
+  self:enter()
   self:multiply_QK()
-  self.next:arrive()
+  self:leave()
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
   self:softmax(self:score(at, n, true), true, true)
@@ -368,11 +372,11 @@ end
 function Group:step(at, n, masked)
   local bars, rows = self.bars, self.rows
   bars.K_full[self.k.slot]:wait(self.k.parity)
-  self.mine:sync()
+  self:enter()
   self:multiply_QK()
   bars.V_full[self.v.slot]:wait(self.v.parity)
   self:multiply_PV()
-  self.next:arrive()
+  self:leave()
   wgmma_wait(1)
   self:release(bars.K_empty, self.k)
   local c = self:score(at, n, masked)
@@ -403,52 +407,13 @@ function Group:finish(at)
   softmax.scale_rows(self.O, factors)
 end
 
--- O by way of shared memory, 64 columns at a time; the last store may still read there.
-function Group:store(at)
-  local variant, plan = self.variant, self.plan
-  local copier = plan.store_O:get_slice(self.thread)
-  local gO = boxes(self.args.O, {ROWS, PANEL}, at.q)(_, _, _, _, at.head, at.batch)  -- (64,64,m,d)
-  local n = variant.depth_v // PANEL
-  for d = 0, n - 1 do
-    local part = cast(tile(self.O, {size(self.O, 0) // n, 1, 1}, {d, 0, 0}), variant.out)
-    if self.is_first then tma_store_wait(0) end
-    self.together:sync()
-    copy(plan.store_O, copier:retile_S(part), copier:partition_D(self.sO))
-    fence_proxy_async()
-    self.together:sync()
-    if self.is_first then
-      tma_store(self.sO, gO(_, _, at.m * plan.groups + self.number, d))
-      tma_store_commit()
-    end
-  end
-end
-
--- The same where the rows behind the sequence's last are another's: row by row from registers.
-function Group:store_rows(at)
-  local variant, args = self.variant, self.args
-  for r = 0, 1 do
-    local row, place = softmax.row_of(self.O, r), softmax.row_of(self.places_O, r)
-    local m = self:row(at, r)
-    if m < at.n_q then
-      for j in range(size(row, 1)) do
-        for i = 0, 1 do
-          local d = place[{i, j}][2]
-          if variant.is_whole_v or d < size(args.O, 1) then
-            args.O[{at.q + m, d, at.head, 0}] = cast(row[{i, j}], variant.out)
-          end
-        end
-      end
-    end
-  end
-end
-
 -- Blocks of which the group sees nothing: it passes the barriers, so that the others go on.
 function Group:pass(n_blocks)
   local bars = self.bars
   for _ in range(n_blocks) do
     bars.K_full[self.k.slot]:wait(self.k.parity)
-    self.mine:sync()
-    self.next:arrive()
+    self:enter()
+    self:leave()
     self:release(bars.K_empty, self.k)
     bars.V_full[self.v.slot]:wait(self.v.parity)
     self.together:sync() -- else the slot may be filled again while a warp of the group waits for it
@@ -501,11 +466,7 @@ function Group:tile(at)
   if at.row < at.n_q then
     self:each_block(at)
     self:finish(at)
-    if not self.variant.packed or at.row + ROWS <= at.n_q then
-      self:store(at)
-    else
-      self:store_rows(at)
-    end
+    stores.store(self, at)
   else -- no rows in the tile
     self:pass(tables.count(at))
     if self.is_first then self.bars.Q_empty[self.number]:arrive() end -- all warps have seen Q_full
@@ -515,7 +476,9 @@ end
 
 local function multiply_all(variant, plan, args, smem, bars)
   local group = new_group(variant, plan, args, smem, bars)
-  if group.number == plan.groups - 1 then group.next:arrive() end
+  if variant.ring ~= false then
+    if group.number == plan.groups - 1 then group.next:arrive() end
+  end
   each_tile(variant, args, of_first_lane, function(at)
     at.row = at.m * variant.rows + group.number * ROWS
     if args.scales then

@@ -21,12 +21,13 @@ local load <const>, store <const> = atom("SM75_U16x8_LDSM_T", u16), atom("SM90_U
 --- Warps that transpose values, which arrive at barriers for them.
 M.n_turners = TURNERS
 
---- The atoms' types, and the bytes of a swizzled row of so many elements of depth.
+--- The atoms' types, and their K.
 M.kind, M.tail, M.depth = "F32E4M3E4M3", "_TN", 32
 
 function M.raw_stages(variant) return variant.raw_stages or variant.stages end
 
-function M.line(depth) return depth % 128 == 0 and 128 or 64 end
+--- The bytes of a swizzled row of so many elements: of depth or, of transposed values, keys.
+function M.line(n) return n % 128 == 0 and 128 or 64 end
 
 --- The fragment of P, operand A of the tiled MMA `PV`, for a tile of rows and keys.
 function M.new_P(PV, rows, keys) return fragment(f8e4m3, PV:partition_shape_A{ rows, keys }) end

@@ -69,14 +69,12 @@ names("keys that nobody gives back", "attention_hopper",
   { "self:release(bars.K_empty, self.k)\n  self:softmax", "self.k:advance()\n  self:softmax" },
   attend("hopper 192x128", bf16, 70, 800, 64, {}), "deadlock")
 names("values that are not waited for", "attention_hopper",
-  { "bars.V_full[self.v.slot]:wait(self.v.parity)\n  self:multiply_PV()\n  self.next",
-    "self:multiply_PV()\n  self.next" }, wide, "race", "not waited", "before")
+  { "bars.V_full[self.v.slot]:wait(self.v.parity)\n  self:multiply_PV()\n  self:leave",
+    "self:multiply_PV()\n  self:leave" }, wide, "race", "not waited", "before")
 names("scores that are read before the product is done", "attention_hopper",
   { "wgmma_wait(1)\n  self:release", "self:release" }, wide, "wgmma")
-names("a result that TMA stores without a fence", "attention_hopper",
-  { "    fence_proxy_async()\n    self.together:sync()\n    if self.is_first", [[
-    self.together:sync()
-    if self.is_first]] }, wide, "fence_proxy_async")
+names("a result that TMA stores without a fence", "attention_hopper_store",
+  { "    fence_proxy_async()\n", "" }, wide, "fence_proxy_async")
 
 local narrow = attend("hopper 192x128, f8", f8e4m3, 70, 600, 64, {})
 names("transposed values without a fence", "attention_hopper_narrow",
