@@ -32,18 +32,44 @@ local function own_tiles(variant, plan, smem, number)
   local function queries_of(s, stages)
     return tile(s, {plan.own_rows, depth, stages}, {number, 0, 0})
   end
-  local function transposed(s, stages)
-    return tile(select(s, 1, 0, 2), {plan.own_depth, rows, stages}, {number, 0, 0})
+  -- What the products of dV and dK multiply of the queries of group i: P', dS', and dO and Q
+  -- transposed.
+  local function of_group(i)
+    local function transposed(s, stages)
+      return tile(select(s, 1, 0, 2), {plan.own_depth, plan.own_rows, stages}, {number, i, 0})
+    end
+    local function scores_of(s) return tile(s, {KEYS, plan.own_rows, plan.slots}, {0, i, 0}) end
+    return { P = scores_of(smem.P), dS = scores_of(smem.dS),
+             dOt = transposed(smem.dO, plan.O_stages), Qt = transposed(smem.Q, variant.stages) }
   end
   local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
   local own_dS = {KEYS, plan.own_rows}
   local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
               Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
-              Qt = transposed(smem.Q, variant.stages), dOt = transposed(smem.dO, plan.O_stages),
+              mine = of_group(number), other = of_group(1 - number),
               to_dS = tile(smem.dS, own_dS, {0, number}), to_P = tile(smem.P, own_dS, {0, number}),
               dSt = select(smem.dS, 1, 0, 2), Kt = {} }
   for i = 1, plan.parts do t.Kt[i] = columns_of(number * plan.parts + i - 1) end
   return t
+end
+
+-- The first columns of V in registers, and what else the products dP' multiply: {A, B} of each part
+-- of the depth that is not held.
+local function held_of(variant, plan, t, thread)
+  local mma, reader = plan.held:get_slice(thread), plan.read:get_slice(thread)
+  local kq, columns = plan.KQ:get_slice(thread), variant.held
+  local function keys_at(i) return tile(t.V, {KEYS, columns}, {0, i}) end
+  local function queries_at(i)
+    return tile(t.dO, {plan.own_rows, columns, plan.O_stages}, {0, i, 0})
+  end
+  local held = { V = fragment(variant.dtype, plan.held:partition_shape_A{KEYS, columns}),
+                 from = reader:partition_S(keys_at(0)), dO = mma:partition_B(queries_at(0)),
+                 rest = {} }
+  held.to = reader:retile_D(held.V)
+  for i = 1, variant.depth // columns - 1 do
+    held.rest[i] = { kq:partition_A(keys_at(i)), kq:partition_B(queries_at(i)) }
+  end
+  return held
 end
 
 local function new_group(variant, plan, args, smem, bars)
@@ -59,7 +85,6 @@ local function new_group(variant, plan, args, smem, bars)
     sum = smem.sum(_, _, number), first_row = by_depth and number * plan.own_rows or 0,
     K = kq:partition_A(t.K), V = kq:partition_A(t.V),
     Q = kq:partition_B(t.Q), dO = kq:partition_B(t.dO),
-    Qt = dkv:partition_B(t.Qt), dOt = dkv:partition_B(t.dOt),
     S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
     P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
     dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
@@ -71,11 +96,17 @@ local function new_group(variant, plan, args, smem, bars)
     left = i32(0), -- tiles, where the scores of the next one are computed ahead
     all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
     turns = variant.has_adders and turns.barriers(variant, number, GROUP) }
+  if variant.held then self.held = held_of(variant, plan, t, thread) end
   for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
   self.o = by_depth and pipeline_state(plan.O_stages) or self.q
   if by_depth then
     self.to_P = copier:partition_D(t.to_P)
-    self.P_all, self.dS_all = dkv:partition_A(smem.P), dkv:partition_A(smem.dS)
+    local own, other = plan.own:get_slice(thread), t.other
+    self.dOt, self.Qt = own:partition_B(t.mine.dOt), own:partition_B(t.mine.Qt)
+    self.other = { P = dkv:partition_A(other.P), dS = dkv:partition_A(other.dS),
+                   dOt = dkv:partition_B(other.dOt), Qt = dkv:partition_B(other.Qt) }
+  else
+    self.dOt, self.Qt = dkv:partition_B(t.dOt), dkv:partition_B(t.Qt)
   end
   return setmetatable(self, Group)
 end
@@ -226,6 +257,19 @@ function Group:add_dQ(gdQ, m, i, behind)
   end
 end
 
+-- dP' of the tile in dO's slot is under way.
+function Group:begin_dP(slot)
+  local plan, held = self.plan, self.held
+  if not held then
+    begin(plan.KQ, self.V, self.dO(_, _, _, slot), self.dP, {accumulate = false})
+    return
+  end
+  wgmma_fence()
+  gemm(plan.held, held.V, held.dO(_, _, _, slot), self.dP, {accumulate = false})
+  for i, part in ipairs(held.rest) do gemm(plan.KQ, part[1], part[2](_, _, _, slot), self.dP) end
+  wgmma_commit()
+end
+
 -- S' of the tile in Q's slot is under way.
 function Group:begin_scores(slot)
   begin(self.plan.KQ, self.K, self.Q(_, _, _, slot), self.S, {accumulate = false})
@@ -241,14 +285,24 @@ function Group:begin_next_scores()
   self:begin_scores(where(self.left > 0, q.slot, slot))
 end
 
+-- dK of a tile, by depth.
+function Group:begin_dK()
+  local plan, slot, q, other = self.plan, self.slot.slot, self.q.slot, self.other
+  wgmma_fence()
+  gemm(plan.own, plan.own:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q), self.dK)
+  gemm(plan.dKV, other.dS(_, _, _, slot), other.Qt(_, _, _, q), self.dK)
+  wgmma_commit()
+end
+
 -- The products that need P' and dS' of all groups. S' of the next tile runs while dQ is added.
 function Group:finish_step(gdQ, m)
   local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
-  local P, dS = self.P_all(_, _, _, slot.slot), self.dS_all(_, _, _, slot.slot)
+  local other = self.other
+  begin(plan.own, plan.own:retile_A(self.P, plan.KQ), self.dOt(_, _, _, o.slot), self.dV)
   self:share_dS()
-  begin(plan.dKV, P, self.dOt(_, _, _, o.slot), self.dV)
+  begin(plan.dKV, other.P(_, _, _, slot.slot), other.dOt(_, _, _, o.slot), self.dV)
   begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
-  begin(plan.dKV, dS, self.Qt(_, _, _, q.slot), self.dK)
+  self:begin_dK()
   wgmma_wait(2)
   if self.is_first then bars.dO_empty[o.slot]:arrive() end
   wgmma_wait(1)
@@ -276,7 +330,7 @@ function Group:step(gdQ, m, masked)
     self:begin_scores(q.slot)
   end
   bars.dO_full[o.slot]:wait(o.parity)
-  begin(plan.KQ, self.V, self.dO(_, _, _, o.slot), self.dP, {accumulate = false})
+  self:begin_dP(o.slot)
   self:exponentiate(m, masked)
   if self.variant.by_depth then
     self:finish_step(gdQ, m)
@@ -412,6 +466,7 @@ function M.multiply_all(variant, plan, args, smem, bars)
   clear(group.dV)
   bars.K_full[0]:wait(0)
   bars.V_full[0]:wait(0)
+  if variant.held then copy(plan.read, group.held.from, group.held.to) end
   local function multiply()
     each_head(variant, args, function(head, first, last, list)
       local gdQ = pieces(plan, args, head)

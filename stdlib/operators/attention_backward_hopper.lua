@@ -20,12 +20,15 @@
 --   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
 --   by_depth    sums of dK and dV do not fit a group's registers, so a block owns 64 keys, and
 --               each group a part of the depth. A group computes S' and dP' of a part of the
---               queries. P' and dS' go to all groups by way of shared memory. Of dO there is one
---               tile. A group's part of dQ comes in pieces of 64 columns
+--               queries, of which it takes P' and dS' from registers, and those of the other group
+--               from shared memory. Of dO there is one tile. A group's part of dQ comes in pieces of
+--               64 columns
 --   ahead       the scores of the next tile are computed while dQ is added; D = 128 leaves too few
 --               registers for that
---   by_warp     "causal": warps add dQ for the groups there, as they do if all runs are to have the
---               same bits
+--   by_warp     warps add dQ for the groups, as they do if all runs are to have the same bits: true,
+--               or "causal", only there
+--   held        columns of V's depth that a group keeps in registers, 64 or a multiple, nil: none. The
+--               products dP' then read less of shared memory, which sets the pace
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
 local packed = require "cuttle.attention_backward_packed"
@@ -74,7 +77,8 @@ local function keys_of(config) return config.by_depth and KEYS or KEYS * config.
 
 function M.variant(p, config)
   return { depth = config.depth, is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
-           has_adders = p.deterministic or config.by_warp == "causal" and p.causal }
+           has_adders = p.deterministic or config.by_warp == true
+             or config.by_warp == "causal" and p.causal }
 end
 
 -- {====== What is known before the trace ======
@@ -91,11 +95,14 @@ local function plan_of(variant)
   local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(own_rows, kind))
   local dKV = tiled_mma(("SM90_64x%dx16_%s_%s"):format(own_depth, kind, by_depth and "SS" or "RS"))
   local store = atom("SM90_U32x4_STSM_N", dtype)
+  local held = variant.held and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_rows, kind))
   local O_stages = by_depth and 1 or variant.stages
   local part = columns // parts
   return {
+    held = held, read = held and tiled_copy_A(atom("SM75_U32x4_LDSM_N", dtype), held),
     keys = keys, columns = part, rows = n, KQ = KQ, dKV = dKV, parts = parts,
     own_rows = own_rows, own_depth = own_depth,
+    own = by_depth and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_depth, kind)),
     dQ = tiled_mma(("SM90_%dx%dx16_%s_SS"):format(part, n, kind)),
     KV = tile_to_shape(k_major, {keys, depth}),
     QO = tile_to_shape(k_major, {rows, depth, variant.stages}),
