@@ -28,12 +28,12 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 local HOPPER <const> = "cuttle.attention_backward_hopper"
 M.configs = {
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 64, rows = 128, groups = 2,
-    stages = 2, registers = { 24, 240 }, by_rows = true, by_warp = "causal", ahead = true },
+    stages = 2, registers = { 24, 240 }, by_rows = true, ahead = true, held = 32 },
   { name = "hopper 64x128", template = HOPPER, sm = 90, depth = 128, rows = 64, groups = 2,
-    stages = 2, registers = { 24, 240 }, by_warp = "causal" },
+    stages = 2, registers = { 24, 240 } },
   { name = "hopper 64x64", template = HOPPER, sm = 90, depth = 256, rows = 64, groups = 2,
-    stages = 2, registers = { 24, 240 }, by_depth = true, by_warp = true, ahead = true,
-    held = 64 },
+    stages = 2, registers = { 24, 240 }, by_depth = true, ahead = true, held = 64,
+    held_where = "full" },
   { name = "mma 64x32", template = "cuttle.attention_backward_mma", sm_from = 80, depth = 128,
     rows = 64, columns = 32, warps = 4 },
   { name = "plain", template = "cuttle.attention_backward_plain" },

@@ -4,7 +4,7 @@ local packed = require "cuttle.attention_backward_packed"
 local tiles = require "cuttle.attention_backward_tiles"
 local turns = require "cuttle.attention_backward_turns"
 local boxes, of_first_lane = tiles.boxes, tiles.of_first_lane
-local each_head, piece_of, pieces = tiles.each_head, tiles.piece_of, tiles.pieces
+local each_head = tiles.each_head
 local M = {}
 
 local GROUP <const>, KEYS <const> = 128, 64 -- threads of a group; keys of its tile
@@ -82,7 +82,7 @@ local function new_group(variant, plan, args, smem, bars)
   local copier = plan.store_dS:get_slice(thread)
   local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
     number = number, thread = thread, is_first = thread == 0, own_K = t.own_K, own_V = t.own_V,
-    sum = smem.sum(_, _, number), first_row = by_depth and number * plan.own_rows or 0,
+    first_row = by_depth and number * plan.own_rows or 0,
     K = kq:partition_A(t.K), V = kq:partition_A(t.V),
     Q = kq:partition_B(t.Q), dO = kq:partition_B(t.dO),
     S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
@@ -95,7 +95,7 @@ local function new_group(variant, plan, args, smem, bars)
     q = pipeline_state(variant.stages), slot = pipeline_state(plan.slots),
     left = i32(0), -- tiles, where the scores of the next one are computed ahead
     all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
-    turns = variant.has_adders and turns.barriers(variant, number, GROUP) }
+    turns = turns.barriers(variant, number, GROUP) }
   if variant.held then self.held = held_of(variant, plan, t, thread) end
   for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
   self.o = by_depth and pipeline_state(plan.O_stages) or self.q
@@ -234,27 +234,13 @@ function Group:share_dS()
 end
 
 
--- Adds piece i of dQ by way of shared memory; the last addition may still read there. `behind` is
--- called when dQ's registers are free.
-function Group:add_dQ(gdQ, m, i, behind)
-  local function write()
+-- A piece of dQ goes to the warp that adds it, by way of shared memory. `behind` is called when dQ's
+-- registers are free.
+function Group:hand_over_dQ(behind)
+  turns.hand_over(self.turns, function()
     copy(self.dQ, self.to_sum)
     if behind then behind() end
-  end
-  if self.turns then
-    turns.hand_over(self.turns, write)
-    return
-  end
-  if self.is_first then tma_store_wait(0) end
-  self.together:sync()
-  write()
-  fence_proxy_async()
-  self.together:sync()
-  if self.is_first then
-    tma_store(self.sum, piece_of(self.variant, self.plan, self.args, gdQ, self.number, m, i),
-      {reduce = "add"})
-    tma_store_commit()
-  end
+  end)
 end
 
 -- dP' of the tile in dO's slot is under way.
@@ -295,7 +281,7 @@ function Group:begin_dK()
 end
 
 -- The products that need P' and dS' of all groups. S' of the next tile runs while dQ is added.
-function Group:finish_step(gdQ, m)
+function Group:finish_step()
   local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
   local other = self.other
   begin(plan.own, plan.own:retile_A(self.P, plan.KQ), self.dOt(_, _, _, o.slot), self.dV)
@@ -307,7 +293,7 @@ function Group:finish_step(gdQ, m)
   if self.is_first then bars.dO_empty[o.slot]:arrive() end
   wgmma_wait(1)
   for i = 1, plan.parts do
-    self:add_dQ(gdQ, m, i - 1)
+    self:hand_over_dQ()
     if i < plan.parts then
       begin(plan.dQ, self.Kt[i + 1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
     end
@@ -323,7 +309,7 @@ function Group:finish_step(gdQ, m)
   slot:advance()
 end
 
-function Group:step(gdQ, m, masked)
+function Group:step(m, masked)
   local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
   if not self.variant.ahead then
     bars.Q_full[q.slot]:wait(q.parity)
@@ -333,7 +319,7 @@ function Group:step(gdQ, m, masked)
   self:begin_dP(o.slot)
   self:exponentiate(m, masked)
   if self.variant.by_depth then
-    self:finish_step(gdQ, m)
+    self:finish_step()
     return
   end
   begin(plan.dKV, plan.dKV:retile_A(self.P, plan.KQ), self.dOt(_, _, _, q.slot), self.dV)
@@ -345,14 +331,14 @@ function Group:step(gdQ, m, masked)
   wgmma_wait(1)
   if self.variant.ahead then
     local own = q.slot
-    self:add_dQ(gdQ, m, 0, function() self:begin_next_scores() end)
+    self:hand_over_dQ(function() self:begin_next_scores() end)
     wgmma_wait(1)
     if self.is_first then bars.Q_empty[own]:arrive() end
     wgmma_wait(0)
     slot:advance()
     return
   end
-  self:add_dQ(gdQ, m, 0)
+  self:hand_over_dQ()
   wgmma_wait(0)
   if self.is_first then bars.Q_empty[q.slot]:arrive() end
   q:advance()
@@ -360,13 +346,13 @@ function Group:step(gdQ, m, masked)
 end
 
 -- The same of a list.
-function Group:each_listed_tile(gdQ, list)
-  for i in range(list[0]) do self:step(gdQ, list[2 + i], true) end
-  for i in range(list[0], list[0] + list[1]) do self:step(gdQ, list[2 + i], false) end
+function Group:each_listed_tile(list)
+  for i in range(list[0]) do self:step(list[2 + i], true) end
+  for i in range(list[0], list[0] + list[1]) do self:step(list[2 + i], false) end
 end
 
 -- The same by masks and scores.
-function Group:each_scored_tile(gdQ, first, last)
+function Group:each_scored_tile(first, last)
   local variant, args, kind = self.variant, self.args, self.variant.score
   local from, to = first, last
   if kind.is_scattered then
@@ -380,17 +366,17 @@ function Group:each_scored_tile(gdQ, first, last)
       to = max(from, to)
     end
   end
-  for m in range(first, from) do self:step(gdQ, m, true) end
-  for m in range(from, to) do self:step(gdQ, m, false) end
-  for m in range(to, last) do self:step(gdQ, m, true) end
+  for m in range(first, from) do self:step(m, true) end
+  for m in range(from, to) do self:step(m, false) end
+  for m in range(to, last) do self:step(m, true) end
 end
 
 -- The tiles of queries [first, last) of a head; those that do not see all of the group's keys come
 -- first, or are all, where the group has keys behind the last.
-function Group:each_tile(gdQ, first, last)
+function Group:each_tile(first, last)
   local variant, args = self.variant, self.args
   if variant.score then
-    self:each_scored_tile(gdQ, first, last)
+    self:each_scored_tile(first, last)
     return
   end
   local n_masked = first
@@ -400,9 +386,9 @@ function Group:each_tile(gdQ, first, last)
   end
   if not variant.is_whole then n_masked = where(self.n_keys < KEYS, last, n_masked) end
   if variant.causal or not variant.is_whole then
-    for m in range(first, n_masked) do self:step(gdQ, m, true) end
+    for m in range(first, n_masked) do self:step(m, true) end
   end
-  for m in range(n_masked, last) do self:step(gdQ, m, false) end
+  for m in range(n_masked, last) do self:step(m, false) end
 end
 
 -- A tile of dK and one of dV, in shared memory, to global memory.
@@ -432,7 +418,6 @@ function Group:store_rows()
   end
   store(args.dV, self.own_V)
   store(args.dK, self.own_K)
-  if self.is_first then tma_store_wait(0) end -- that of dQ
 end
 
 -- The sums of dK and dV to the memory that held K and V, which no group reads any more, and out.
@@ -469,12 +454,11 @@ function M.multiply_all(variant, plan, args, smem, bars)
   if variant.held then copy(plan.read, group.held.from, group.held.to) end
   local function multiply()
     each_head(variant, args, function(head, first, last, list)
-      local gdQ = pieces(plan, args, head)
       if variant.score then group.head = head end
       if list ~= nil then
-        group:each_listed_tile(gdQ, list)
+        group:each_listed_tile(list)
       else
-        group:each_tile(gdQ, first, last)
+        group:each_tile(first, last)
       end
     end)
   end

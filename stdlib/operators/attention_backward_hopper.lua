@@ -6,8 +6,9 @@
 --   dV += P' dO, dK += dS' Q    P' and dS', packed in registers, are operands again
 --   dQ += dS K                  of all groups' keys: dS by way of shared memory
 -- Each group computes a part of dQ: some of the depth or, by_rows, of the queries. It computes the
--- part's transpose, K' dS', so that its stores to shared memory have no bank conflicts. TMA adds
--- the part to a sum in f32; attention_backward_turns.lua, if all runs are to have the same bits.
+-- part's transpose, K' dS', so that its stores to shared memory have no bank conflicts. A warp adds
+-- the part to a sum in f32 by TMA; in turns, if all runs are to have the same bits: see
+-- attention_backward_turns.lua.
 -- Such a group is in attention_backward_group.lua; one more loads by TMA. Two more kernels run:
 -- before this one, that of attention_backward_rows.lua, and after it one that rounds dQ. Fields of
 -- configurations:
@@ -25,10 +26,9 @@
 --               64 columns
 --   ahead       the scores of the next tile are computed while dQ is added; D = 128 leaves too few
 --               registers for that
---   by_warp     warps add dQ for the groups, as they do if all runs are to have the same bits: true,
---               or "causal", only there
---   held        columns of V's depth that a group keeps in registers, 64 or a multiple, nil: none. The
---               products dP' then read less of shared memory, which sets the pace
+--   held        columns of V's depth that a group keeps in registers, nil: none. The products dP' then
+--               read less of shared memory
+--   held_where  "full": only there, as the loop with masks leaves too few registers
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
 local packed = require "cuttle.attention_backward_packed"
@@ -77,8 +77,7 @@ local function keys_of(config) return config.by_depth and KEYS or KEYS * config.
 
 function M.variant(p, config)
   return { depth = config.depth, is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
-           has_adders = p.deterministic or config.by_warp == true
-             or config.by_warp == "causal" and p.causal }
+           held = (config.held_where ~= "full" or not (p.causal or p.score)) and config.held }
 end
 
 -- {====== What is known before the trace ======
@@ -158,7 +157,7 @@ local function load_all(variant, plan, args, smem, bars)
   end)
 end
 
--- {====== The warps that add dQ in turns ======
+-- {====== The warps that add dQ ======
 
 local function add_all(variant, plan, args, smem)
   local number = of_first_lane(threadIdx.x // WARP) - 1
@@ -213,8 +212,8 @@ local function run_block(variant, plan, args)
     setmaxnreg(variant.registers[1])
     if packed.is_loader(variant) then
       load_all(variant, plan, args, smem, bars)
-    elseif variant.has_adders then
-      if turns.is_one(variant) then add_all(variant, plan, args, smem) end
+    elseif turns.is_one(variant) then
+      add_all(variant, plan, args, smem)
     end
   else
     setmaxnreg(variant.registers[2])
