@@ -22,6 +22,7 @@ local known <const> = {
   ["hopper 128x128, D 192"] = { 192, 128, "hopper 64x64", bf16 },
   ["hopper 128x64"] = { 256, 256, "hopper 64x64", bf16 },
   ["hopper 192x128, f8"] = { 64, 64, nil, f8e4m3 },
+  ["hopper 128x192, f8"] = { 128, 128, nil, f8e4m3 },
   ["hopper 128x128, f8"] = { 128, 128, nil, f8e4m3 },
   ["hopper 128x128, f8, D 256"] = { 256, 256, nil, f8e4m3 },
 }

@@ -38,6 +38,7 @@ local function fail(format, ...) tiles.fail("attention", format, ...) end
 --   sm, sm_from  the compute capability that the instructions are of, or since which they are there
 --   resident     blocks of which a multiprocessor must have the memory for the row to be tried
 --   full_only    not tried where causal
+--   plain_only   not tried with masks and scores, which take more registers
 --   up_to        the depth up to which it is tried, where the kernel can do more
 local HOPPER <const>, MMA <const> = "cuttle.attention_hopper", "cuttle.attention_mma"
 local SM75 <const> = { f16 = "SM75_16x8x8_F32F16F16F32_TN" }
@@ -54,6 +55,8 @@ M.configs = {
     stages = 2, registers = { 24, 240 } },
   { name = "hopper 192x128, f8", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 40, 152 }, narrow = true },
+  { name = "hopper 128x192, f8", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 192,
+    stages = 2, registers = { 40, 232 }, narrow = true, ring = false, plain_only = true },
   { name = "hopper 128x128, f8", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 3, registers = { 40, 232 }, narrow = true, ring = false },
   { name = "hopper 128x128, f8, D 256", template = HOPPER, sm = 90, depth = 256, rows = 128,
@@ -107,7 +110,7 @@ end
 -- Is the row meant for the problem where it is?
 local function is_meant(config, p, target)
   return not trouble(config, p) and is_meant_for_heads(config, p, target)
-    and not (config.full_only and (p.causal or p.score))
+    and not (config.full_only and (p.causal or p.score)) and not (config.plain_only and p.score)
 end
 
 local function is_aligned(depth, p, template)

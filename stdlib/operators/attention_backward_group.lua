@@ -234,8 +234,8 @@ function Group:share_dS()
 end
 
 
--- A piece of dQ goes to the warp that adds it, by way of shared memory. `behind` is called when dQ's
--- registers are free.
+-- A piece of dQ goes to the warp that adds it, by way of shared memory. `behind` is called when
+-- dQ's registers are free.
 function Group:hand_over_dQ(behind)
   turns.hand_over(self.turns, function()
     copy(self.dQ, self.to_sum)
@@ -252,7 +252,10 @@ function Group:begin_dP(slot)
   end
   wgmma_fence()
   gemm(plan.held, held.V, held.dO(_, _, _, slot), self.dP, {accumulate = false})
-  for i, part in ipairs(held.rest) do gemm(plan.KQ, part[1], part[2](_, _, _, slot), self.dP) end
+  for i = 1, #held.rest do
+    local V, dO = table.unpack(held.rest[i])
+    gemm(plan.KQ, V, dO(_, _, _, slot), self.dP)
+  end
   wgmma_commit()
 end
 

@@ -21,13 +21,13 @@
 --   by_rows     how dQ is shared among the groups; a part has 64 columns of depth
 --   by_depth    sums of dK and dV do not fit a group's registers, so a block owns 64 keys, and
 --               each group a part of the depth. A group computes S' and dP' of a part of the
---               queries, of which it takes P' and dS' from registers, and those of the other group
---               from shared memory. Of dO there is one tile. A group's part of dQ comes in pieces of
---               64 columns
+--               queries, of which it takes P' and dS' from registers, and those of the other
+--               group from shared memory. Of dO there is one tile. A group's part of dQ comes in
+--               pieces of 64 columns
 --   ahead       the scores of the next tile are computed while dQ is added; D = 128 leaves too few
 --               registers for that
---   held        columns of V's depth that a group keeps in registers, nil: none. The products dP' then
---               read less of shared memory
+--   held        columns of V's depth that a group keeps in registers, nil: none. The products dP'
+--               then read less of shared memory
 --   held_where  "full": only there, as the loop with masks leaves too few registers
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"

@@ -77,6 +77,8 @@ local scales <const> = {q_scale = {0.5, 1.5}, k_scale = 2.0, v_scale = {{3.0}}, 
 print(try("plain", 20, 37, 40, 24, {}))                                 -- expect: bf16	true	true
 print(try("plain", 20, 37, 40, 40, scales))                             -- expect: bf16	true	true
 print(try("hopper 128x128, f8", 200, 300, 128, 128, scales))            -- expect: bf16	true	true
+print(try("hopper 128x192, f8", 200, 500, 128, 128, scales))            -- expect: bf16	true	true
+print(try("hopper 128x192, f8", 70, 400, 80, 96, {lazy = true}))        -- expect: bf16	true	true
 print(try("hopper 128x128, f8", 70, 500, 96, 80, {}))                   -- expect: bf16	true	true
 -- A probability times the factor of those that are kept would not fit 8 bits.
 print(try("hopper 128x128, f8", 70, 200, 64, 64, {dropout = 0.6, seed = 3})) -- expect: bf16	true	true
