@@ -175,6 +175,8 @@ local first <const> = {
   "pages", "compile", "hosts/web/tests/test_page.py", "documents", "scripts/check_reports.sh",
   "hosts/web/tests/test_notebook.py", "tests/lua/program/check_clean.lua",
   "hosts/web/tests/test_programs.py", "hosts/web/tests/test_looks.py",
+  "hosts/web/tests/test_arrival.py", "python", "tests/c/test_sandbox.c",
+  "hosts/web/tests/test_engine.py", "tests/lua/program/installed_hosts.lua",
   "tests/lua/program/export_examples.lua", "tests/lua/tune/operators.lua",
   "tests/lua/tune/bits.lua", "tests/lua/program/export.lua", "tests/lua/program/packages.lua",
   "tests/lua/program/replay.lua", "tests/c/test_tensor_core.c", "tests/c/test_rewrite.c",
