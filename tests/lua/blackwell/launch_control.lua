@@ -68,6 +68,17 @@ for _, dtype in ipairs { i32, f32 } do
   end
 end
 
+-- {====== A launch in a file ======
+
+do
+  local path <const>, X <const> = os.tmpname(), zeros(f32, { 33, 8, 3 })
+  capture(roles:prepare{ grid = { 8, 3 }, block = 96, cluster = 2 }(X), path, { data = true })
+  local launch, args = replay(path)
+  launch()
+  tap.ok(allclose(args[1], ones(f32, { 33, 8, 3 })), "a launch is the same from a file")
+  os.remove(path)
+end
+
 -- {====== What is emitted ======
 
 local script <const> = os.tmpname()
