@@ -82,16 +82,15 @@ end
 
 -- {====== Rows of the table ======
 
-local function time_scan(fixed)
+local function time_scan()
   local ints = random(i32, n, fill_random)
-  local y = selections.scan(ints, "add", {deterministic = fixed})
+  local y = selections.scan(ints)
   assert(wrong_of(ints, y) == 0, "the scan is wrong")
   ints:close()
   y:close()
   local x = random(f32, n, fill_normal)
-  local launch = selections.scan:prepare(x, "add", {deterministic = fixed})
-  report(("scan of %d f32%s"):format(n, fixed and ", fixed order" or ""), bench(launch),
-    copy_ms(f32, n), cub.scan)
+  local launch = selections.scan:prepare(x)
+  report(("scan of %d f32"):format(n), bench(launch), copy_ms(f32, n), cub.scan)
   x:close()
 end
 
@@ -114,8 +113,7 @@ local function time_rows(name, dtype, n_rows, columns, prepare)
   x:close()
 end
 
-time_scan(false)
-time_scan(true)
+time_scan()
 time_sort()
 local is_small = n < 1 << 24
 time_rows("top-k 32", f32, is_small and 8 or 8192, is_small and 3000 or 32768, function(x)

@@ -6,7 +6,7 @@
 --
 -- A place holds a state, a flag of the value, and the value. If the value has 32 bits, they share a
 -- word of 64, so a reader sees all or nothing, and no order is needed. Otherwise the value is
--- written first, and the state is stored with release and loaded with acquire.
+-- written first, and the state is stored with release; a fence follows the loads of states.
 local M = {}
 
 local LANES <const> = 32
@@ -58,6 +58,9 @@ end
 
 function Packed:load(at) return atomic_load(self.words, at, relaxed) end
 
+-- Comes between the loads of words and the values that they announce.
+function Packed.acquire() end
+
 function Packed:found(_, word)
   local tag = cast(word >> 32, i32)
   return tag & 3, tagged(self, bitcast(cast(word, u32), self.dtype), tag)
@@ -72,17 +75,20 @@ function Wide:publish(at, state, v)
   atomic_store(self.words, at, cast(tag_of(state, v), i32))
 end
 
-function Wide:load(at) return atomic_load(self.words, at) end
+function Wide:load(at) return atomic_load(self.words, at, relaxed) end
 
 function Wide:found(at, tag)
   local state = tag & 3
   return state, tagged(self, self.values[{ state - 1, at }], tag)
 end
 
+function Wide.acquire() fence({ order = "acq_rel" }) end
+
 -- What the place has, as soon as it has something.
 local function read(places, at)
   local word = places:load(at)
   while word == 0 do word = places:load(at) end
+  places.acquire()
   return places:found(at, word)
 end
 
@@ -147,11 +153,15 @@ local function part_of(places, first, n, combine)
     at[k] = first + min(lane * EACH + k, n - 1)
     words[k] = places:load(at[k])
   end
-  local v
   for k = 0, EACH - 1 do
     local word = words[k]
     while word == 0 do word = places:load(at[k]) end
-    local _, one = places:found(at[k], word)
+    words[k] = word
+  end
+  places.acquire()
+  local v
+  for k = 0, EACH - 1 do
+    local _, one = places:found(at[k], words[k])
     v = k == 0 and one or choose(lane * EACH + k < n, combine(v, one), v)
   end
   local distance = 1
