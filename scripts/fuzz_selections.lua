@@ -14,7 +14,7 @@ local function pick(list) return list[math.random(#list)] end
 
 local function random_size()
   return pick{ math.random(0, 70), math.random(0, 9000), math.random(0, largest),
-    pick{ 5119, 5120, 5121, 8191, 8192, 8193, 2047, 2048, 2049 } }
+    pick{ 10239, 10240, 10241, 8191, 8192, 8193, 2047, 2048, 2049 } }
 end
 
 local types <const> = { f32, f32, f64, f16, bf16, i32, u32, i64, u64, i16, u8 }

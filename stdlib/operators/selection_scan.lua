@@ -9,8 +9,8 @@ local segments = require "cuttle.selection_segments"
 local M = {}
 
 local op <const> = "scan"
-local THREADS <const>, VECTOR_BYTES <const>, LANES <const> = 256, 16, 32
-local STAGES <const>, AHEAD <const>, BLOCKS <const>, SMS <const> = 5, 3, 2, 8
+local VECTOR_BYTES <const>, LANES <const> = 16, 32
+local SMS <const> = 8 -- of the CPU engine
 
 -- {====== A tile ======
 
@@ -162,7 +162,7 @@ local function sum_up(c, b, k)
   local r, lane = run_of(c, b.ring(_, k % c.stages)), threadIdx.x % LANES
   local _, _, own = scan_own(c, r, heads_of(c, b, tile_at(b, k)), b.combine)
   local up_to, before = scan_lanes(own, b.combine)
-  put(b.lefts, threadIdx.x, k % slots_for(c.ahead + 1), before)
+  put(b.lefts, threadIdx.x, k % (c.ahead + 1), before)
   if lane == LANES - 1 then put(b.totals, threadIdx.x // LANES, k % 2, up_to) end
 end
 
@@ -173,7 +173,7 @@ local function write(c, b, j)
   local ups, up_heads = scan_own(c, run_of(c, s), is_head, b.combine)
   local has_warp, is_first = at > 0 or t >= LANES, t % LANES == 0
   local of_warp = get(b.befores, t // LANES, j % 2)
-  local own = get(b.lefts, t, j % slots_for(c.ahead + 1))
+  local own = get(b.lefts, t, j % (c.ahead + 1))
   local both, left = b.combine(of_warp, own), {}
   for key, field in pairs(own) do
     left[key] = where(is_first, of_warp[key], where(has_warp, both[key], field))
@@ -234,7 +234,7 @@ local function make_block(c, x, y, words, values)
   local n_warps, n_tickets = c.threads // LANES, slots_for(c.stages + 2)
   local b = { x = x, y = y, words = words, n_tickets = n_tickets, combine = with_heads(c),
     n_tiles = cast(size(words) - 1, i32), ring = shared(x.dtype, { c.threads * c.items, c.stages }),
-    tickets = shared(i32, n_tickets), lefts = values_of_slots(c, c.threads, slots_for(c.ahead + 1)),
+    tickets = shared(i32, n_tickets), lefts = values_of_slots(c, c.threads, c.ahead + 1),
     totals = values_of_slots(c, n_warps, 2), warps = values_of_slots(c, LANES, slots_for(c.ahead)),
     befores = values_of_slots(c, n_warps, 2) }
   if y.dtype ~= x.dtype then b.room = shared(y.dtype, c.threads * c.items) end
@@ -316,13 +316,13 @@ local function check_config(c, config)
     call.fail(op, "config has threads = %s and items = %s; expected a multiple of 32 up to 960, "
       .. "and 1 to 64", tostring(threads), tostring(items))
   end
-  local stages, ahead = config.stages or STAGES, config.ahead or AHEAD
+  local stages, ahead = config.stages or 5, config.ahead or 4
   if not is_between(ahead, 2, 8) or not is_between(stages, ahead + 1, 16) then
     call.fail(op, "config has ahead = %s and stages = %s; expected 2 to 8, and more stages than "
       .. "that", tostring(ahead), tostring(stages))
   end
   c.threads, c.items, c.stages, c.ahead = threads, items, stages, ahead
-  c.blocks = config.blocks or BLOCKS
+  c.blocks = config.blocks or 1
 end
 
 local function check_options(how, options)
@@ -334,28 +334,27 @@ local function check_options(how, options)
   return M.function_of(op, how)
 end
 
--- The first of these that fits in a multiprocessor's shared memory is taken: blocks of it, stages,
--- threads. Of these only the threads change the brackets of a sum, and all GPUs from sm_80 on have
--- room for the same ones.
-local shapes <const> = { { 2, 5, THREADS }, { 2, 4, THREADS }, { 1, 5, THREADS }, { 1, 4, THREADS },
-  { 1, 3, THREADS }, { 1, 3, THREADS // 2 } }
+-- The first of these that fits in the shared memory of a block is taken: stages, threads. With one
+-- stage less than these, a block waits for others.
+local shapes <const> = { { 5, 512 }, { 4, 512 }, { 7, 256 }, { 4, 256 }, { 3, 128 } }
+local MOST_BYTES <const> = 227 * 1024 -- of an H200; the CPU engine takes the same shapes
 local RESERVED <const> = 4096 -- bytes for what a block has besides values of elements
 
-local function fits(c, x, result, shape)
-  local n_blocks, stages, threads = table.unpack(shape)
-  local bytes = threads * c.items * (stages * x.tensor.dtype.bytes
-    + (result ~= x.tensor.dtype and result.bytes or 0))
-  local of_thread = slots_for(AHEAD + 1) * (c.sums.bytes + 4)
-  return n_blocks * (bytes + threads * of_thread + RESERVED) <= call.target(x).shared
+local function fits(c, x, stages, threads)
+  local room = c.result ~= x.tensor.dtype and c.result.bytes or 0
+  local of_item = stages * x.tensor.dtype.bytes + room
+  local of_thread = stages * (c.sums.bytes + (c.heads and 4 or 0))
+  return threads * (c.items * of_item + of_thread) + RESERVED
+    <= min(call.target(x).shared, MOST_BYTES)
 end
 
-local function take_shape(c, x, result)
-  c.items = items_of(x.tensor.dtype)
+local function take_shape(c, x)
+  c.items, c.blocks = items_of(x.tensor.dtype), 1
   for _, shape in ipairs(shapes) do
-    c.blocks, c.stages, c.threads = table.unpack(shape)
-    if fits(c, x, result, shape) then break end
+    c.stages, c.threads = shape[1], shape[2]
+    if fits(c, x, c.stages, c.threads) then break end
   end
-  c.ahead = min(AHEAD, c.stages - 1)
+  c.ahead = c.stages - 1
 end
 
 -- The choices of a kernel for these options.
@@ -377,7 +376,7 @@ local function plan(options, given, how)
   local found, tensors = call.results(op, options, x, { { dtype = c.result, shape = x.extent } },
     { heads and heads.memory })
   c.result = tensors[1].dtype
-  if not options.config then take_shape(c, x, c.result) end
+  if not options.config then take_shape(c, x) end
   if x.n == 0 then return {}, tensors end
   local init
   if c.exclusive then init = M.identity_of(op, how, c.sums, options.init) end

@@ -38,7 +38,7 @@ local function whole(dtype, n)
   return support.vector(dtype, list)
 end
 
-for _, n in ipairs{0, 1, 2, 31, 5119, 5120, 5121, 4 * 5120 + 7} do
+for _, n in ipairs{0, 1, 2, 31, 10239, 10240, 10241, 2 * 10240 + 7} do
   check(n, whole(f32, n), "add", add, {})
 end
 local small <const> = {threads = 64, items = 3}
