@@ -32,12 +32,25 @@ local known_options <const> = { "check", "out", "stream" }
 -- The CPU engine has clusters, too.
 local function has_clusters(target) return target.sm == 0 or target.sm >= 90 end
 
--- Can TMA bring rows of the input? One stride for all rows, and 16 bytes between them.
+-- The strides of modes of rows that are not 0, also of those that have one row.
+local function row_strides(t)
+  local strides = {}
+  for i = 1, #t.extent - 1 do
+    if t.stride[i] ~= 0 then strides[#strides + 1] = t.stride[i] end
+  end
+  return strides
+end
+
+-- Can TMA bring rows of the input? One stride for all rows, and 16 bytes between them, also where
+-- there is only one: a row's results do not depend on how many there are.
 local function has_boxes(t, extents)
   local strides = reader.strides_of(t, extents)
   local n, d = reader.rows_of(extents, strides)
   if type(n) == "table" and #n == 1 then n, d = n[1], d[1] end
   local bytes = t.tensor.dtype.bytes
+  for _, stride in ipairs(row_strides(t)) do
+    if stride * bytes % 16 ~= 0 then return false end
+  end
   return math.type(n) == "integer" and d * bytes % 16 == 0 and strides[1] == 1
     and internal.launch.address(t.tensor) % 16 == 0
 end
@@ -52,15 +65,6 @@ local function group_of(self, kinds, columns)
       divisor)
   end
   return most
-end
-
--- The strides of modes of rows that are not 0, also of those that have one row.
-local function row_strides(t)
-  local strides = {}
-  for i = 1, #t.extent - 1 do
-    if t.stride[i] ~= 0 then strides[#strides + 1] = t.stride[i] end
-  end
-  return strides
 end
 
 -- What row_plan.lua asks.

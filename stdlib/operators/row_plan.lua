@@ -126,7 +126,7 @@ local function resident(p, problem)
   if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
   if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
-  p.holds, p.in_turns, p.overlaps = false, true, true
+  p.holds, p.in_turns = false, true
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
     .. "the next one while it stores", parts == 1 and "a block" or "a pair of blocks")
 end
