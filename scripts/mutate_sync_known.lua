@@ -145,6 +145,13 @@ add("attention hopper, causal", "the arrival at an mbarrier 'shared_2' #2", "els
   "attention hopper: it is the block's last tile")
 add("attention hopper, 128 rows", "sync() of a named barrier #2", "turns", "of two groups")
 
+for _, name in ipairs { "attention_decode latent, pairs", "attention_decode latent hopper" } do
+  add(name, "wgmma_fence() #2", "needless", same_registers)
+  add(name, "wgmma_fence() #3", "needless", same_registers)
+end
+add("attention_decode latent, pairs", "fence_proxy_async() #2", "elsewhere",
+  "attention_decode latent hopper: blocks of a cluster are not asked for it")
+
 add("attention_backward mma", "sync_threads() #4", "needless",
   "a block of queries has one head, before which nothing was read")
 local released <const> = "dO's slot is filled behind a wait for Q's, which is released last"
