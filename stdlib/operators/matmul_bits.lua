@@ -21,6 +21,7 @@ local function fail(format, ...) tiles.fail("matmul", format, ...) end
 -- {====== Orders ======
 
 local steps <const> = { [HOPPER] = "wgmma of k = %d", [MMA] = "mma of k = %d",
+                        ["cuttle.gemm_tcgen05"] = "tcgen05_mma of k = %d",
                         [SIMPLE] = "fma", [SIMT] = "fma", [DOTS] = "fma" }
 
 local function is_exact(p) return p.sum.name:find "^[iu]" ~= nil end
