@@ -41,7 +41,7 @@ static int call_function(lua_State *L) {
   const Function *f = &functions[lua_tointeger(L, lua_upvalueindex(1))];
   const char *name = lua_pushfstring(L, "f32x2.%s", f->name);
   CtIr *ir = front_here(L, name);
-  CtVal w[ARGUMENTS];
+  CtVal w[ARGUMENTS] = {0};
   lua_insert(L, 1); /* keeps the text */
   if (lua_gettop(L) - 1 != f->n) {
     return diag_error(L, "%s: %d argument%s; expected %d", name, lua_gettop(L) - 1,

@@ -91,6 +91,7 @@ typedef struct CtSimtJob {
   int n_teams;        /* and their number; */
   _Atomic int n_left; /* so many have not ended */
   bool is_skipped;    /* a launch of the rank before it failed; set when it begins */
+  bool gives_none;    /* no cluster gets the work of another one */
   const CtSimtProgram *program;
   const CtIn *code; /* bound to handlers */
   const CtSimtLaunch *launch;
@@ -109,7 +110,6 @@ typedef struct CtSimtJob {
   _Atomic int64_t next; /* position of the next cluster to take */
   int64_t
       n_from_end; /* clusters at the last positions that were taken, too: in a planned launch only */
-  bool gives_none;            /* no cluster gets the work of another one */
   _Atomic int64_t fail_block; /* the lowest block that failed; INT64_MAX: no block failed */
   _Atomic bool interrupted;
   /* Of a cooperative launch: how often all blocks have passed the grid's barrier, how many have
