@@ -90,7 +90,7 @@ for step in $steps; do
       run "$build/cuttle" scripts/bench/selections.lua
       ;;
     blackwell)
-      run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/blackwell tests/lua/atom tests/lua/matmul/tcgen05.lua tests/lua/kernel/float_pairs.lua
+      run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda tests/lua/blackwell tests/lua/atom tests/lua/matmul/tcgen05.lua tests/lua/matmul/tcgen05_scales.lua tests/lua/kernel/float_pairs.lua
       for e in blackwell_gemm blackwell_steps block_scaled; do run "$build/cuttle" "examples/$e.lua"; done
       run "$build/cuttle" scripts/bench/narrow_products.lua 64
       ;;

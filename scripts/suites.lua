@@ -116,6 +116,7 @@ local left_out <const> = {
     "tests/lua/attention/compile.lua", "tests/lua/blackwell/compile_gemm.lua",
     "tests/lua/matmul/compile.lua", "tests/lua/matmul/compile_epilogue.lua",
     "tests/lua/matmul/compile_mma.lua", "tests/lua/matmul/tcgen05.lua",
+    "tests/lua/matmul/tcgen05_scales.lua",
     "tests/lua/mesh/compile_gather.lua", "tests/lua/program/action.lua",
     "tests/lua/program/check_readers.lua", "tests/lua/program/compiler_explorer.lua",
     "tests/lua/program/copy_host.lua", "tests/lua/program/mcp_conformance.lua",

@@ -22,7 +22,8 @@
 --- the epilogue is a function (gate, up, e).
 ---
 --- `scale_a` and `scale_b` are what A and B are to be multiplied by: numbers, or f32 tensors (1),
---- (M), (M,K/128) or (M/128,K/128) and the same with N. A scale of blocks of K is for f8.
+--- (M), (M,K/128) or (M/128,K/128) and the same with N. A scale of blocks of K is for f8. Tensors of
+--- f8ue8m0 (M,K/32) or f8ue4m3 (M,K/16) are those of MXFP8, MXFP4 and NVFP4.
 ---
 --- B may also be a weight of 4 or 8 bits, made by `require "cuttle.packed_weights".pack_weights`.
 ---

@@ -4,7 +4,7 @@
 -- are scaled and added to the others on CUDA cores.
 --   variant.scales   {A = {rows =, deep =}, B = ...}, or nil; rows: "number", a number and no
 --                    tensor; "one", for all rows; "each", for every row; "block", for BLOCK rows;
---                    deep: of blocks of K
+--                    deep: of blocks of K; block: how many of K, BLOCK or less (MXFP8, NVFP4)
 -- A kernel takes A's and B's, before the bias: a number or a tensor (rows, blocks of K, batches).
 local owners = require "cuttle.gemm_owners"
 local tiles = require "cuttle.tiles"
@@ -51,10 +51,19 @@ end
 --- Does the problem or variant have scales of blocks of K?
 function M.is_deep(p) return p.scales ~= nil and (p.scales.A.deep or p.scales.B.deep) end
 
+--- How many elements of K have a scale.
+function M.block_of(p) return p.scales and (p.scales.A.block or p.scales.B.block) or BLOCK end
+
+--- Are these so few that tensor cores have instructions for it, with scales of 8 bits?
+function M.is_fine(p) return M.block_of(p) < BLOCK end
+
 -- Why tiles do not fit the blocks.
-local function tile_trouble(config)
+local function tile_trouble(config, block)
   local bM, bN, bK = table.unpack(config.tile)
-  if BLOCK % bK ~= 0 or BLOCK % bM ~= 0 and bM % BLOCK ~= 0
+  if block < BLOCK then
+    return block % bK ~= 0 and ("its tiles of %d of K do not fit blocks of %d"):format(bK, block)
+      or nil
+  elseif BLOCK % bK ~= 0 or BLOCK % bM ~= 0 and bM % BLOCK ~= 0
     or BLOCK % bN ~= 0 and bN % BLOCK ~= 0 then
     return ("its tiles of %dx%dx%d do not fit blocks of %d"):format(bM, bN, bK, BLOCK)
   end
@@ -62,11 +71,14 @@ end
 
 --- Why a configuration cannot scale a problem's blocks of K; nil: it can.
 function M.trouble(config, p)
-  if not M.is_deep(p) then return nil end
-  if not (config.scaled or require(config.template).scales_blocks) then
+  if not M.is_deep(p) or config.scale_warps then return nil end
+  local scales_all = require(config.template).scales_blocks
+  if M.is_fine(p) and not scales_all then
+    return ("it has no scales of %d of K"):format(M.block_of(p))
+  elseif not (config.scaled or scales_all) then
     return "it has no registers for the sums of a block of K"
   end
-  return tile_trouble(config)
+  return tile_trouble(config, M.block_of(p))
 end
 
 -- Of one operand: each element's key, the number of its scale in a tile, of thread 0; the first
@@ -85,7 +97,7 @@ end
 --- Before the trace: see gemm_reduce.plan.
 function M.plan(variant, tiled, is_flipped)
   if not M.is_deep(variant) then return end
-  local why = tile_trouble(variant)
+  local why = tile_trouble(variant, M.block_of(variant))
   if why then tiles.fail("matmul", "a scale is of blocks of K, but %s", why) end
   local values, n = owners.of(variant, tiled, 0, is_flipped), 0
   variant.promotes = {}
@@ -123,8 +135,8 @@ function Promoter:load(kb)
     local mode = side.name == "A" and 1 or 2
     factors[i] = {}
     for _, first in ipairs(side.firsts) do
-      factors[i][first.key] = value(self.variant, self.scales, side.name, places[first.i][mode],
-        kb, self.l)
+      factors[i][first.key] = cast(value(self.variant, self.scales, side.name,
+        places[first.i][mode], kb, self.l), f32)
     end
   end
   return factors

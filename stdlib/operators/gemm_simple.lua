@@ -14,6 +14,13 @@ local M = { takes_nested = true, scales_blocks = true }
 local RUN <const> = 4 -- adjacent rows and columns of a thread
 local VECTOR_BITS <const> = 128
 
+--- Why no kernel of this template computes the problem; nil: it does.
+function M.trouble(_, p)
+  if p.dtype.bits < 8 then
+    return ("no copy moves single elements of %d bits"):format(p.dtype.bits)
+  end
+end
+
 function M.n_threads(config) return config.threads[1] * config.threads[2] end
 
 -- Copies of (bMN, bK) by n threads, and how the tile lies in shared memory: k by k, rows adjacent.
@@ -47,7 +54,7 @@ function M.make(variant)
   local in_A = layout({bM, bK, n_stages}, {1, ldA, ldA * bK})
   local in_B = layout({bN, bK, n_stages}, {1, ldB, ldB * bK})
   local options = {order = variant.order}
-  local per_block = scaling.BLOCK // bK -- tiles in a block of K
+  local per_block = scaling.block_of(variant) // bK -- tiles in a block of K
   reduce.plan(variant, mma, tM * tN)
   scaling.plan(variant, mma)
 

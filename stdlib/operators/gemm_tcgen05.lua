@@ -9,18 +9,21 @@
 --   stages     tiles of K in the ring
 --   cluster    2: pairs of blocks multiply 2 bN rows, and each loads half of the columns; or absent
 --   group      rows of tiles that are walked together
+--   scale_warps  warps that bring scales of 16 or 32 of K (gemm_tcgen05_scales.lua), or absent
 local epilogue = require "cuttle.gemm_epilogue"
 local rasters = require "cuttle.raster"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local hopper = require "cuttle.gemm_hopper"
+local scaled = require "cuttle.gemm_tcgen05_scales"
 local tma = require "cuttle.tma_rules"
 local M = { never_ran = true, knows_plain = true }
 
 local WARP <const> = 32
 local EPILOGUE <const> = 128 -- threads that store; then a warp each that loads, multiplies, asks
 local LOADER <const>, MULTIPLIER <const>, ASKER <const> = EPILOGUE, EPILOGUE + 32, EPILOGUE + 64
+local SCALER <const> = EPILOGUE + 96
 local LINE_BITS <const> = 1024
 local PART <const> = 32 -- columns that a thread takes at a time
 local ACCUMULATORS <const>, ANSWERS <const> = 2, 3
@@ -31,14 +34,15 @@ local atoms <const> = {
   f16 = "F16BF16", bf16 = "F16BF16", tf32 = "TF32", f8e4m3 = "F8F6F4", f8e5m2 = "F8F6F4",
 }
 
-function M.n_threads() return EPILOGUE + 3 * WARP end
+function M.n_threads(config) return EPILOGUE + 3 * WARP + scaled.n_threads(config) end
 
 local function high_of(config) return config.cluster or 1 end
 
---- Of the ring, barriers, answers and the place of tensor memory.
+--- Of the ring, scales, barriers, answers and the place of tensor memory.
 function M.shared_bytes(config, dtype)
   local bM, bN, bK = table.unpack(config.tile)
   return config.stages * (bM // high_of(config) + bN) * bK * dtype.bits // 8 + LINE_BITS
+    + scaled.bytes(config, dtype)
 end
 
 -- {====== What a problem must be ======
@@ -58,15 +62,15 @@ local function trouble_with(t, name, modes, major)
 end
 
 --- Why no kernel of this template computes the problem; nil: it does.
-function M.trouble(_, p)
+function M.trouble(config, p)
   local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
   if p.groups then
     return "blocks that take others' work know no groups"
   elseif p.glu or reduces(p.named) then
     return "a thread has one row of a tile, and neither reduces nor pairs what it stores"
-  elseif scaling.is_deep(p) then
-    return "sums in tensor memory have no scales of blocks of K"
   end
+  local why = scaled.trouble(config, p)
+  if why then return why end
   if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
   return trouble_with(p.A, a, a_modes, p.a_major) or trouble_with(p.B, b, b_modes, p.b_major)
 end
@@ -81,29 +85,39 @@ end
 --- What the kernel takes before alpha and beta.
 function M.args(_, p)
   local function taken(t, major)
-    return hopper.without_stride_0(tma.with_strides(t, ALONG[major]))
+    return hopper.without_stride_0(scaled.in_words(tma.with_strides(t, ALONG[major])))
   end
   return { taken(p.A, p.a_major), taken(p.B, p.b_major), p.C }
 end
 
 -- {====== The parts ======
 
+-- What shared memory has: floats of 4 bits are there in words of eight.
+local function element_of(variant) return variant.dtype.bits == 4 and u32 or variant.dtype end
+
 -- A ring (rows, bK, stage) in lines of 128 bytes along what is contiguous.
 local function ring_layout(variant, major, rows)
-  local bK, dtype = variant.tile[3], variant.dtype
+  local dtype = element_of(variant)
+  local bK = variant.tile[3] // scaled.per_word(variant.dtype)
   local atom = gmma_layout(dtype, major == "k" and "K" or "MN", LINE_BITS // 8)
   if major == "k" then return tile_to_shape(atom, {rows, bK, variant.stages}) end
   local panel = tile_to_shape(atom, {LINE_BITS // dtype.bits, bK})
   return tile_to_shape(panel, {rows, bK, variant.stages})
 end
 
+local function atom_of(variant, rows, columns)
+  if variant.scale_warps then return scaled.atom(variant, rows, columns) end
+  local name = variant.dtype.name
+  return ("SM100_MMA_%s%s_SS<%s,%s,f32,%d,%d>"):format(atoms[name],
+    variant.cluster and "_2x1SM" or "", name, name, rows, columns)
+end
+
 -- What the kernel knows of itself before it is traced.
 local function plan_of(variant)
   local bM, bN, bK = table.unpack(variant.tile)
-  local high, name = high_of(variant), variant.dtype.name
-  local atom = ("SM100_MMA_%s%s_SS<%s,%s,f32,%d,%d>"):format(atoms[name],
-    high == 2 and "_2x1SM" or "", name, name, bN * high, bM)
-  return { mma = tiled_mma(atom), high = high, part = bM // high,
+  local high = high_of(variant)
+  return { mma = tiled_mma(atom_of(variant, bN * high, bM)), high = high, part = bM // high,
+           depth = bK // scaled.per_word(variant.dtype), -- in what shared memory has
            rows = ring_layout(variant, variant.b_major, bN),
            columns = ring_layout(variant, variant.a_major, bM // high),
            bytes = (bM + bN * high) * bK * variant.dtype.bits // 8, all = (1 << high) - 1 }
@@ -126,7 +140,7 @@ end
 
 -- One thread of each block: its rows and its columns of each tile.
 local function load_all(variant, block, X, Y)
-  local plan, bN, bK = block.plan, variant.tile[2], variant.tile[3]
+  local plan, bN, bK = block.plan, variant.tile[2], block.plan.depth
   local rank, pair = cluster_rank(), { pair = plan.high == 2 }
   local x, y = tma_tensor(X), tma_tensor(Y)
   local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
@@ -159,6 +173,7 @@ local function multiply_all(variant, block)
   local thr = plan.mma:get_slice(0)
   local tCsX, tCsY = thr:partition_A(whole(block.rows)), thr:partition_B(whole(block.columns))
   local tCtC = thr:partition_C(whole(block.sums))                   -- (V,N,M,ACC)
+  local take_scales = block.scales and scaled.copier(block, thr)
   local state, out = pipeline_state(variant.stages), pipeline_state(ACCUMULATORS, {parity = 1})
   each_tile(block, function()
     block.free[out.slot]:wait(out.parity)
@@ -166,8 +181,12 @@ local function multiply_all(variant, block)
     for k in range(block.k_tiles) do
       local slot = state.slot
       block.full[slot]:wait(state.parity)
-      gemm(plan.mma, tCsX(_, _, _, slot), tCsY(_, _, _, slot), tCtC(_, _, _, out.slot),
-        {accumulate = k > 0})
+      local x, y = tCsX(_, _, _, slot), tCsY(_, _, _, slot)
+      if take_scales then
+        local of_x, of_y = take_scales(slot)
+        x, y = {x, of_x}, {y, of_y}
+      end
+      gemm(plan.mma, x, y, tCtC(_, _, _, out.slot), {accumulate = k > 0})
       commit(plan, block.empty[slot])
       state:advance()
     end
@@ -218,23 +237,27 @@ end
 -- {====== The kernel ======
 
 function M.make(variant)
-  local bM, bN, bK = table.unpack(variant.tile)
-  local plan = plan_of(variant)
+  local bM, bN = table.unpack(variant.tile)
+  local plan, n_scalers = plan_of(variant), scaled.n_threads(variant)
+
+  local element = element_of(variant)
 
   return kernel(variant.name, function(A, B, C, alpha, beta, ...)
     local operands = {...}
     local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, operands),
                      operands = operands }
-    local readers = EPILOGUE + 2
     local block = {
-      plan = plan, k_tiles = cdiv(size(A, 1), bK),
-      rows = shared(variant.dtype, plan.rows), columns = shared(variant.dtype, plan.columns),
+      plan = plan, k_tiles = cdiv(size(A, 1), plan.depth),
+      rows = shared(element, plan.rows), columns = shared(element, plan.columns),
       sums = tmem(variant.sum, {bN, bM, ACCUMULATORS}),
-      full = mbarrier(variant.stages, 1), empty = mbarrier(variant.stages, 1),
+      full = mbarrier(variant.stages, 1 + n_scalers), empty = mbarrier(variant.stages, 1),
       done = mbarrier(ACCUMULATORS, 1), free = mbarrier(ACCUMULATORS, EPILOGUE * plan.high),
-      scheduler = clc_scheduler{readers = readers, stages = ANSWERS},
+      scheduler = clc_scheduler{readers = EPILOGUE + 2 + n_scalers, stages = ANSWERS},
       walk = { tiles = { cdiv(size(C, 1), bN * plan.high), cdiv(size(C, 0), bM) },
                order = "groups", group = variant.group or GROUP_OF_TILES } }
+    if n_scalers > 0 then
+      block.scales = scaled.begin(variant, ending.scales.B, ending.scales.A)
+    end
     sync_all(plan)
     if threadIdx.x < EPILOGUE then
       store_all(variant, block, C, ending)
@@ -248,9 +271,12 @@ function M.make(variant)
       end
     elseif threadIdx.x == ASKER then
       block.scheduler:fetch()
+    elseif n_scalers > 0 and threadIdx.x >= SCALER then
+      scaled.load_all(variant, block, threadIdx.x - SCALER, function(f) each_tile(block, f) end)
     end
     sync_all(plan) -- of a pair neither ends before the other
     tmem_dealloc(block.sums)
+    if block.scales then scaled.free(block) end
   end, {emission = variant.emission})
 end
 

@@ -25,7 +25,7 @@ local DOTS <const>, TCGEN05 <const> = "cuttle.gemm_dots", "cuttle.gemm_tcgen05"
 local TENSOR_MEMORY <const> = { [100] = true, [103] = true, [110] = true } -- who has it
 local F32 <const>, TF32 <const> = { f32 = true }, { tf32 = true }
 local HALVES <const>, BYTES <const> = { f16 = true, bf16 = true }, { i8 = true, u8 = true }
-local F8 <const> = { f8e4m3 = true, f8e5m2 = true }
+local F8 <const>, F4 <const> = { f8e4m3 = true, f8e5m2 = true }, { f4e2m1 = true }
 local ALL_BYTES <const> = { i8 = true, u8 = true, f8e4m3 = true, f8e5m2 = true }
 local NT <const>, TN <const>, NN <const> = { NT = true }, { TN = true }, { NN = true }
 local TN_TT <const>, NT_NN <const> = { TN = true, TT = true }, { NT = true, NN = true }
@@ -369,6 +369,15 @@ M.list = {
   { name = "tcgen05 128x128x32", device = "cuda", template = TCGEN05, types = TF32,
     only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 32 }, stages = 6, when = is_wide },
 
+  -- With scales of 16 or 32 of K. Nothing else multiplies floats of 4 bits, on the CPU engine, too.
+  { name = "tcgen05 128x128x128, MXFP8", device = "cuda", template = TCGEN05, types = F8,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 4, scale_warps = 4,
+    when = is_wide },
+  { name = "tcgen05 128x128x256, FP4", device = "cuda", template = TCGEN05, types = F4,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 256 }, stages = 4, scale_warps = 4 },
+  { name = "cpu tcgen05 128x128x256, FP4", device = "cpu", template = TCGEN05, types = F4,
+    majors = TN, tile = { 128, 128, 256 }, stages = 2, scale_warps = 4 },
+
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
   { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
     tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
@@ -508,14 +517,19 @@ function M.of(p)
   return rows
 end
 
+-- Why a row's kernel does not compute the problem; nil: it does, or not on this device or for
+-- this type or major.
+local function trouble_of(row, p)
+  local template = require(row.template)
+  return p.nested and not template.takes_nested and "it supports no mode with more than one stride"
+    or scaling.trouble(row, p) or template.trouble and template.trouble(row, p) or nil
+end
+
 local function by_name(name, p)
   for _, row in ipairs(M.list) do
     if row.name == name then
       if not M.can_compute(row, p) then
-        local template = require(row.template)
-        local why = p.nested and not template.takes_nested
-          and "it supports no mode with more than one stride"
-          or scaling.trouble(row, p) or template.trouble and template.trouble(row, p)
+        local why = trouble_of(row, p)
         tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s%s",
           name, p.dtype, p.majors, p.k, p.device, why and "; " .. why or "")
       end
@@ -534,6 +548,20 @@ function M.checked(row, option)
   return row
 end
 
+-- Why no row is for a type that the plain template does not have: what the type's own row says.
+local function reason(p)
+  for _, row in ipairs(M.list) do
+    if row.device == p.target and row.types and row.types[p.type_name] then
+      local why = p.k == 0 and "K is 0"
+        or row.majors and not row.majors[p.majors] and "A and B must be contiguous along K"
+        or trouble_of(row, p)
+        or ("it needs sm_100a, sm_103a or sm_110a, and this is sm_%d"):format(p.sm)
+      return ("; of '%s': %s"):format(row.name, why)
+    end
+  end
+  return ""
+end
+
 --- The row for a problem; `wanted`: its name, or a configuration itself, or nil.
 function M.choose(p, wanted)
   if type(wanted) == "table" then return wanted end
@@ -541,7 +569,7 @@ function M.choose(p, wanted)
   for _, row in ipairs(M.list) do
     if M.accepts(row, p) and (row.when == nil or row.when(p, row)) then return row end
   end
-  tiles.fail("matmul", "no configuration multiplies %s on %s", p.dtype, p.device)
+  tiles.fail("matmul", "no configuration multiplies %s on %s%s", p.dtype, p.target, reason(p))
 end
 
 --- Of the rows for which keeps(row) is true, the one that is taken for the problem or, if none is

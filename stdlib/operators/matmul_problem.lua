@@ -284,7 +284,7 @@ local function new_result(A, B, options)
   local groups = options.groups
   local dtype = M.result_type(A.dtype)
   if options.scale_a or options.scale_b then
-    dtype = dtype.bits == 8 and bf16 or is_float(dtype) and dtype or f32
+    dtype = dtype.bits <= 8 and bf16 or is_float(dtype) and dtype or f32
   end
   local l = math.max(rank(A) > 2 and size(A, 2) or 1, rank(B) > 2 and size(B, 2) or 1)
   local has_third = rank(A) > 2 or rank(B) > 2

@@ -1,5 +1,5 @@
--- matmul_scales.lua: matmul's options scale_a and scale_b, checked: f32 factors of A and of B. A
--- scale's shape says for what part of the operand each number is: docs/matmul.md#scales.
+-- matmul_scales.lua: matmul's options scale_a and scale_b, checked: factors of A and of B. The type
+-- and shape of a scale say for what part of the operand each number is: docs/matmul.md#scales.
 local arguments = require "cuttle.arguments"
 local scales = require "cuttle.gemm_scales"
 local tiles = require "cuttle.tiles"
@@ -7,6 +7,13 @@ local M = {}
 
 local BLOCK <const> = scales.BLOCK
 local NARROW <const> = { f8e4m3 = true, f8e5m2 = true }
+
+-- By the type of scales of 8 bits: of how many elements of K each is, and which types these have.
+local FORMATS <const> = {
+  f8ue8m0 = { block = 32, types = { f8e4m3 = true, f8e5m2 = true, f4e2m1 = true },
+              text = "f8e4m3, f8e5m2 or f4e2m1 (MXFP8, MXFP4)" },
+  f8ue4m3 = { block = 16, types = { f4e2m1 = true }, text = "f4e2m1 (NVFP4)" },
+}
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
 
@@ -51,12 +58,50 @@ local function read(x, name, t, l, device)
   return of
 end
 
+-- {====== Scales of 16 or 32 elements ======
+
+local function type_of(x)
+  return tiles.type_name(x) == "tensor" and x.dtype.name or tiles.type_name(x)
+end
+
+local function check_formats(options, dtype)
+  local a, b = type_of(options.scale_a), type_of(options.scale_b)
+  if a ~= b then
+    fail("scale_a is of type %s and scale_b of type %s; expected scales of one type for both, "
+      .. "f8ue8m0 for 32 of K or f8ue4m3 for 16", a, b)
+  elseif not FORMATS[a].types[dtype.name] then
+    fail("scales of %s are for %s, and A is %s", a, FORMATS[a].text, dtype)
+  end
+end
+
+-- One of them as (rows, blocks of K, batches).
+local function read_fine(x, name, t, l, device)
+  local block, rows = FORMATS[x.dtype.name].block, t.extent[1]
+  local deep = cdiv(t.extent[2], block)
+  if x.device ~= device then
+    fail("%s is on %s but C is on %s; expected all on one device", name, x.device, device)
+  end
+  local s = arguments.describe("matmul", x, name)
+  local batches = s.extent[3] or 1
+  if s.extent[1] ~= rows or s.extent[2] ~= deep or #s.extent > 3
+    or batches ~= 1 and batches ~= l then
+    fail("%s is %s; expected (%d,%d), perhaps with a third mode of %d: an %s for %d elements of "
+      .. "each row of %s", name, shape(x), rows, deep, l, x.dtype, block, t.name)
+  end
+  return { rows = "each", deep = true, block = block, dtype = x.dtype,
+           tensor = view(x, layout({ rows, deep, l },
+             { s.stride[1], s.stride[2], batches > 1 and s.stride[3] or 0 })) }
+end
+
+-- {====== Checks of both ======
+
 local grouped <const> = { m = "A", n = "B" } -- whose rows are in groups, by their mode
 
 -- Tiles of a group begin at its first row, and a block of 128x128 may end inside of one.
 local function check_groups(read_scales, groups)
   if groups.mode == "k" then
-    fail("there are groups of K, which begin inside of blocks of %d; scale by rows", BLOCK)
+    fail("there are groups of K, which begin inside of blocks of %d; scale by rows",
+      scales.block_of{ scales = read_scales })
   end
   local name = grouped[groups.mode]
   local of = read_scales[name]
@@ -68,7 +113,7 @@ end
 
 local function check_deep(options, p, read_scales)
   local dtype = p.a.tensor.dtype
-  if not NARROW[dtype.name] then
+  if not scales.is_fine{ scales = read_scales } and not NARROW[dtype.name] then
     fail("a scale is of blocks of %d of K, which f8e4m3 and f8e5m2 have, and A is %s; scale by "
       .. "rows", BLOCK, dtype)
   elseif options.bits ~= nil then
@@ -86,8 +131,13 @@ function M.read(options, p)
     fail("C is %s, but scales are f32; expected a C of a float type", out)
   end
   local l = p.groups and p.groups.n or p.c.extent[3]
-  local read_scales = { A = read(options.scale_a, "scale_a", p.a, l, device),
-                        B = read(options.scale_b, "scale_b", p.b, l, device) }
+  local read_one = read
+  if FORMATS[type_of(options.scale_a)] or FORMATS[type_of(options.scale_b)] then
+    check_formats(options, p.a.tensor.dtype)
+    read_one = read_fine
+  end
+  local read_scales = { A = read_one(options.scale_a, "scale_a", p.a, l, device),
+                        B = read_one(options.scale_b, "scale_b", p.b, l, device) }
   if scales.is_deep{ scales = read_scales } then check_deep(options, p, read_scales) end
   return read_scales
 end
@@ -102,7 +152,7 @@ function M.text(read_scales)
   local words = {}
   for _, name in ipairs { "A", "B" } do
     local of = read_scales[name]
-    words[#words + 1] = of.rows .. (of.deep and " deep" or "")
+    words[#words + 1] = of.rows .. (of.deep and " deep" or "") .. tostring(of.dtype or "")
   end
   return table.concat(words, ",")
 end
@@ -110,7 +160,9 @@ end
 function M.kinds(read_scales)
   if not read_scales then return nil end
   local kinds = {}
-  for name, of in pairs(read_scales) do kinds[name] = { rows = of.rows, deep = of.deep } end
+  for name, of in pairs(read_scales) do
+    kinds[name] = { rows = of.rows, deep = of.deep, block = of.block, dtype = of.dtype }
+  end
   return kinds
 end
 

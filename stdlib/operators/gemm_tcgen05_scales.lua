@@ -1,0 +1,122 @@
+-- gemm_tcgen05_scales.lua: operands with scales of 16 or 32 elements of K (MXFP8, MXFP4, NVFP4) in
+-- gemm_tcgen05.lua. Warps of their own bring the scales of a tile to each stage of the ring, in the
+-- order in which cuBLAS has them, 512 bytes for 128 rows; the thread that multiplies copies them on
+-- to tensor memory. Each stage has its own columns there: the loaders fill a stage when the
+-- products that read it are done, and so a copy never overtakes one of these.
+local scaling = require "cuttle.gemm_scales"
+local store = require "cuttle.gemm_hopper_store"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local WARP <const>, ROWS <const>, WORD_BITS <const> = 32, 128, 32
+local ORDER <const> = L"((32,4),4):((16,4),1)"        -- 128 rows by 4 scales, in 512 bytes
+
+--- The threads of a configuration that bring scales.
+function M.n_threads(config) return (config.scale_warps or 0) * WARP end
+
+-- Scales of a row in a tile of K.
+local function depth_of(config, block) return config.tile[3] // block end
+
+--- Bytes of the scales in shared memory, of all stages.
+function M.bytes(config, dtype)
+  if not config.scale_warps then return 0 end
+  local block = dtype.bits == 4 and 16 or 32
+  return (config.tile[1] + config.tile[2]) * depth_of(config, block) * config.stages
+end
+
+--- Why a configuration does not multiply a problem with these scales; nil: it does.
+function M.trouble(config, p)
+  if not config.scale_warps then
+    return scaling.is_deep(p) and "sums in tensor memory have no scales of blocks of K" or nil
+  elseif not scaling.is_fine(p) then
+    return "it multiplies what has scales of 16 or 32 of K (f8ue4m3, f8ue8m0)"
+  elseif p.k % M.per_word(p.dtype) ~= 0 then
+    return ("floats of 4 bits are loaded in words of 8, and K is %d"):format(p.k)
+  end
+end
+
+--- Elements that TMA and the instruction take as one: floats of 4 bits are words of 8.
+function M.per_word(dtype) return dtype.bits == 4 and WORD_BITS // dtype.bits or 1 end
+
+--- An operand as the kernel takes it.
+function M.in_words(t) return t.dtype.bits == 4 and recast(t, u32) or t end
+
+--- The name of the instruction for rows x columns.
+function M.atom(variant, rows, columns)
+  if rows ~= ROWS or columns ~= ROWS then
+    tiles.fail("matmul", "a configuration with scale_warps multiplies tiles of %dx%d at a time; "
+      .. "expected 128x128, of single blocks", columns, rows)
+  end
+  local of, name = variant.scales.A, variant.dtype.name
+  local is_f4 = variant.dtype.bits == 4
+  return ("SM100_MMA_%s_SS<%s,%s,f32,%s,%d,%d%s>"):format(is_f4 and "MXF4" or "MXF8F6F4", name,
+    name, of.dtype.name, rows, columns, is_f4 and "," .. of.block or "")
+end
+
+-- {====== In the kernel ======
+
+-- One operand's: in global memory, in the ring, and in tensor memory.
+local function side_of(variant, from)
+  local of = variant.scales.A
+  local extents = { ROWS, depth_of(variant, of.block), variant.stages }
+  return { from = variant.ragged and guard(from) or from, dtype = of.dtype,
+           ring = shared(of.dtype, tile_to_shape(ORDER, extents)),
+           columns = tmem(of.dtype, extents) }
+end
+
+--- The scales of the instruction's rows and columns.
+function M.begin(variant, rows, columns)
+  return { rows = side_of(variant, rows), columns = side_of(variant, columns) }
+end
+
+-- Thread `row` of 128 brings those of its row.
+local function bring(side, at, k, l, row, slot)
+  local depth = size(side.ring, 1)
+  local from = tile(store.of_batch(side.from, l), { ROWS, depth }, { at, k })
+  for j in range(depth) do side.ring[{ row, j, slot }] = from[{ row, j }] end
+end
+
+--- What the threads of scale_warps do, of which thread `own` is one: each_tile(f) as the loader's.
+function M.load_all(variant, block, own, each_tile)
+  local state = pipeline_state(variant.stages, { parity = 1 }) -- all slots are empty at first
+  each_tile(function(row, column, l)
+    for k in range(block.k_tiles) do
+      local slot = state.slot
+      block.empty[slot]:wait(state.parity)
+      for first = 0, ROWS - 1, M.n_threads(variant) do
+        bring(block.scales.rows, row, k, l, first + own, slot)
+        bring(block.scales.columns, column, k, l, first + own, slot)
+      end
+      fence_proxy_async() -- copies to tensor memory read by another path
+      block.full[slot]:arrive()
+      state:advance()
+    end
+  end)
+end
+
+-- One slot's to tensor memory.
+local function send(cp, side, slot)
+  copy(cp, cp:partition_S(side.ring(_, _, slot)), cp:partition_D(side.columns(_, _, slot)))
+end
+
+--- For the thread that multiplies: a function of a slot that copies its scales to tensor memory and
+--- returns those of the instruction's A and B.
+function M.copier(block, thr)
+  local rows, columns = block.scales.rows, block.scales.columns
+  local of_rows, of_columns = thr:partition_SFA(rows.columns), thr:partition_SFB(columns.columns)
+  local cp = tmem_copy("SM100_UTCCP_4x32dp128bit_1cta", rows.columns):get_slice(0)
+  return function(slot)
+    tcgen05_after_thread_sync() -- what read these columns is done
+    send(cp, rows, slot)
+    send(cp, columns, slot)
+    return of_rows(_, _, _, slot), of_columns(_, _, _, slot)
+  end
+end
+
+--- Gives their tensor memory back.
+function M.free(block)
+  tmem_dealloc(block.scales.rows.columns)
+  tmem_dealloc(block.scales.columns.columns)
+end
+
+return M
