@@ -45,7 +45,8 @@ end
 
 -- {====== Types, names and upvalues ======
 
-print(row_kernel(function(row, a, w) return a * w end)(ones(f16, row_major{2, 1}), ones(f32, 3)))
+print(row_kernel(function(row, a, w) return a * w end)(ones(f16, row_major{2, 1}), ones(f32, 3))
+  :to("cpu"))
 -- expect: tensor f16 (2,3):(3,1) on cpu
 -- expect:     1    1    1
 -- expect:     1    1    1
