@@ -35,6 +35,8 @@ for i = 2, 5 do -- of one lane each: what lanes tell without their warp is known
   add("matmul tcgen05, pairs", "fence_proxy_async() #" .. i, "blind",
     "in clusters, fences of lanes without their warp are not looked at")
 end
+add("matmul tcgen05, scales", "tcgen05_after_thread_sync() #2", "needless",
+  "the one before the copy of scales comes after the same wait")
 
 for _, what in ipairs { "sync_threads() #3", "sync_threads() #4" } do
   add("notebook_shared_matmul", what, "blind", "what is printed in its order is not compared")

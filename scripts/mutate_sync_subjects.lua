@@ -99,6 +99,14 @@ end
 -- was.
 product("tcgen05", bf16, f32, {512, 32, 200}, tcgen05(), {beta = 1})
 product("tcgen05, pairs", bf16, f32, {384, 64, 200}, tcgen05(2), {beta = 1})
+operators["matmul tcgen05, scales"] = function()
+  local quantize = require("cuttle.rows").quantize_mxfp8
+  local A, SFA = quantize(randn(f32, row_major{128, 400}))
+  local B, SFB = quantize(randn(f32, row_major{512, 400}))
+  matmul(A, B, zeros(f32, row_major{128, 512}), { scale_a = SFA, scale_b = SFB,
+    config = {name = "small", template = "cuttle.gemm_tcgen05", tile = {128, 128, 128}, stages = 2,
+              scale_warps = 4} })
+end
 product("simt, both turned", f32, f32, {70, 60, 72}, "simt 64x64x16 turned")
 product("simt, columns", f32, f32, {70, 60, 72}, "simt 64x64x16")
 operators["matmul simt, one turned"] = function()
