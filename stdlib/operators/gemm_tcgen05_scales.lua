@@ -55,25 +55,29 @@ end
 
 -- {====== In the kernel ======
 
--- One operand's: in global memory, in the ring, and in tensor memory.
-local function side_of(variant, from)
+-- One operand's: in global memory, in the ring, and in tensor memory. is_wide: four are read as a
+-- word.
+local function side_of(variant, from, is_wide)
   local of = variant.scales.A
   local extents = { ROWS, depth_of(variant, of.block), variant.stages }
-  return { from = variant.ragged and guard(from) or from, dtype = of.dtype,
-           ring = shared(of.dtype, tile_to_shape(ORDER, extents)),
-           columns = tmem(of.dtype, extents) }
+  local ring = shared(of.dtype, tile_to_shape(ORDER, extents))
+  local side = { ring = ring, to = ring, columns = tmem(of.dtype, extents) }
+  if is_wide then from, side.to = recast(from, u32), recast(ring, u32) end
+  side.from = variant.ragged and guard(from) or from
+  return side
 end
 
 --- The scales of the instruction's rows and columns.
 function M.begin(variant, rows, columns)
-  return { rows = side_of(variant, rows), columns = side_of(variant, columns) }
+  return { rows = side_of(variant, rows, variant.scales.B.wide),
+           columns = side_of(variant, columns, variant.scales.A.wide) }
 end
 
 -- Thread `row` of 128 brings those of its row.
 local function bring(side, at, k, l, row, slot)
-  local depth = size(side.ring, 1)
+  local depth = size(side.to, 1)
   local from = tile(store.of_batch(side.from, l), { ROWS, depth }, { at, k })
-  for j in range(depth) do side.ring[{ row, j, slot }] = from[{ row, j }] end
+  for j in range(depth) do side.to[{ row, j, slot }] = from[{ row, j }] end
 end
 
 --- What the threads of scale_warps do, of which thread `own` is one: each_tile(f) as the loader's.

@@ -1,5 +1,6 @@
 -- matmul_scales.lua: matmul's options scale_a and scale_b, checked: factors of A and of B. The type
 -- and shape of a scale say for what part of the operand each number is: docs/matmul.md#scales.
+local internal = ...
 local arguments = require "cuttle.arguments"
 local scales = require "cuttle.gemm_scales"
 local tiles = require "cuttle.tiles"
@@ -74,6 +75,13 @@ local function check_formats(options, dtype)
   end
 end
 
+-- Are four scales along K always a word of 32 bits?
+local function in_words(t)
+  local deep, strides = size(t, 1), stride(t)
+  return strides[2] == 1 and deep % 4 == 0 and strides[1] % 4 == 0 and strides[3] % 4 == 0
+    and internal.launch.address(t) % 4 == 0
+end
+
 -- One of them as (rows, blocks of K, batches).
 local function read_fine(x, name, t, l, device)
   local block, rows = FORMATS[x.dtype.name].block, t.extent[1]
@@ -88,9 +96,10 @@ local function read_fine(x, name, t, l, device)
     fail("%s is %s; expected (%d,%d), perhaps with a third mode of %d: an %s for %d elements of "
       .. "each row of %s", name, shape(x), rows, deep, l, x.dtype, block, t.name)
   end
-  return { rows = "each", deep = true, block = block, dtype = x.dtype,
-           tensor = view(x, layout({ rows, deep, l },
-             { s.stride[1], s.stride[2], batches > 1 and s.stride[3] or 0 })) }
+  local tensor = view(x, layout({ rows, deep, l },
+    { s.stride[1], s.stride[2], batches > 1 and s.stride[3] or 0 }))
+  return { rows = "each", deep = true, block = block, dtype = x.dtype, wide = in_words(tensor),
+           tensor = tensor }
 end
 
 -- {====== Checks of both ======
@@ -152,7 +161,8 @@ function M.text(read_scales)
   local words = {}
   for _, name in ipairs { "A", "B" } do
     local of = read_scales[name]
-    words[#words + 1] = of.rows .. (of.deep and " deep" or "") .. tostring(of.dtype or "")
+    words[#words + 1] = of.rows .. (of.deep and " deep" or "")
+      .. (of.dtype and of.dtype.name or "") .. (of.wide and " wide" or "")
   end
   return table.concat(words, ",")
 end
@@ -161,7 +171,8 @@ function M.kinds(read_scales)
   if not read_scales then return nil end
   local kinds = {}
   for name, of in pairs(read_scales) do
-    kinds[name] = { rows = of.rows, deep = of.deep, block = of.block, dtype = of.dtype }
+    kinds[name] = { rows = of.rows, deep = of.deep, block = of.block, dtype = of.dtype,
+                    wide = of.wide }
   end
   return kinds
 end

@@ -47,6 +47,16 @@ compare("NVFP4, ragged", nvfp4, 16, 136, 72, 288, nil, zeros(f32, row_major{ 136
 compare("MXFP4", rows.quantize_mxfp4, 32, 72, 136, 288, fp4, zeros(f32, { 72, 136 }))
 compare("MXFP8", rows.quantize_mxfp8, 32, 136, 72, 144, mxfp8, zeros(f32, row_major{ 136, 72 }))
 compare("MXFP8 of e5m2", rows.quantize_mxfp8_e5m2, 32, 72, 136, 144, mxfp8)
+compare("MXFP8 in words", rows.quantize_mxfp8, 32, 136, 72, 256, mxfp8, zeros(f32, { 136, 72 }))
+compare("MXFP8, scales in columns", function(x)
+  local q, scale = rows.quantize_mxfp8(x)
+  local turned = zeros(f8ue8m0, { size(scale, 0), size(scale, 1) })
+  for i = 0, size(scale) - 1 do
+    local at = { i % size(scale, 0), i // size(scale, 0) }
+    turned[at] = scale[at]
+  end
+  return q, turned
+end, 32, 40, 72, 256, mxfp8)
 compare("MXFP8", rows.quantize_mxfp8, 32, 40, 24, 144)
 compare("MXFP8", rows.quantize_mxfp8, 32, 72, 136, 144, "simple 64x64x16", zeros(f32, { 72, 136 }))
 do
