@@ -105,7 +105,7 @@ static int list_tostring(lua_State *L) {
 
 /* --- tensors at addresses ------------------------------------------------------------------------------ */
 
-enum { MAX_ALIGN = 16 };
+enum { MAX_ALIGN = 32 };
 
 /* A u64, of any integer. */
 static CtVal to_address(lua_State *L, CtIr *ir, int idx) {

@@ -55,8 +55,32 @@ static void put_word_of(CtEmit *e, const CtEmitOperand *op, int64_t lane, bool i
   ct_text_putc(&e->body, ')');
 }
 
-/* Registers from a vector: read it into a local, then take that apart, into words if a fragment has
-   words: NVRTC does not see that two halves make up the word they came from. */
+/* A vector's elements to registers, those from `first` on; into words if a fragment has words: NVRTC does not see that
+   two halves make up the word they came from. */
+static void take_apart(CtEmit *e, const CtEmitEach *each, const char *v, int first, int vec) {
+  CtDtype type = each->op[CT_EACH_SRC].buf->dtype;
+  int per_word = ct_dtype_width(type) < 32 ? 32 / ct_dtype_width(type) : 1, step = 1;
+  for (int j = 0; j < vec; j += step) {
+    const int64_t *lane = &each->lane[CT_EACH_DST][first + j];
+    ct_emit_end(e);
+    ct_emit_begin(e, each->inst->loc);
+    step = j + per_word <= vec && is_word(e, each, CT_EACH_DST, first + j, per_word) ? per_word : 1;
+    if (step > 1) {
+      put_word_of(e, &each->op[CT_EACH_DST], *lane, false);
+      ct_text_printf(&e->body, " = %s", v);
+      if (vec > per_word) {
+        ct_text_printf(&e->body, ".%c", "xyzw"[j / per_word]);
+      }
+    } else {
+      ct_emit_element(e, &each->op[CT_EACH_DST], *lane);
+      ct_text_puts(&e->body, " = ");
+      ct_emit_lane(e, type, vec, v, j);
+    }
+    ct_text_putc(&e->body, ';');
+  }
+}
+
+/* Registers from a vector: read it into a local, then take that apart. */
 static void unpack(CtEmit *e, const CtEmitEach *each) {
   const char *v = ct_names_add(&e->names, "v");
   ct_text_printf(&e->body,
@@ -64,25 +88,27 @@ static void unpack(CtEmit *e, const CtEmitEach *each) {
                  v);
   ct_emit_vector_value(e, &each->op[CT_EACH_SRC], each->vec);
   ct_text_putc(&e->body, ';');
-  CtDtype type = each->op[CT_EACH_SRC].buf->dtype;
-  int per_word = ct_dtype_width(type) < 32 ? 32 / ct_dtype_width(type) : 1, step = 1;
-  for (int j = 0; j < each->vec; j += step) {
-    ct_emit_end(e);
-    ct_emit_begin(e, each->inst->loc);
-    step = j + per_word <= each->vec && is_word(e, each, CT_EACH_DST, j, per_word) ? per_word : 1;
-    if (step > 1) {
-      put_word_of(e, &each->op[CT_EACH_DST], each->lane[CT_EACH_DST][j], false);
-      ct_text_printf(&e->body, " = %s", v);
-      if (each->vec > per_word) {
-        ct_text_printf(&e->body, ".%c", "xyzw"[j / per_word]);
-      }
-    } else {
-      ct_emit_element(e, &each->op[CT_EACH_DST], each->lane[CT_EACH_DST][j]);
-      ct_text_puts(&e->body, " = ");
-      ct_emit_lane(e, type, each->vec, v, j);
-    }
-    ct_text_putc(&e->body, ';');
+  take_apart(e, each, v, 0, each->vec);
+}
+
+/* The same of 32 bytes, which have no vector type: two vectors of 16. */
+static void unpack_wide(CtEmit *e, const CtEmitEach *each) {
+  const CtEmitOperand *src = &each->op[CT_EACH_SRC];
+  const char *lo = ct_names_add(&e->names, "lo"), *hi = ct_names_add(&e->names, "hi");
+  const int half = each->vec / 2;
+  const char *zero = src->when != NULL ? "{}" : "";
+  ct_text_printf(&e->body, "%s %s%s, %s%s;", ct_emit_vector_type(src->buf->dtype, half), lo, zero,
+                 hi, zero);
+  ct_emit_end(e);
+  ct_emit_begin(e, each->inst->loc);
+  if (src->when != NULL) { /* zeros outside */
+    ct_text_printf(&e->body, "if (%s) ", src->when);
   }
+  ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_LOAD_256));
+  ct_emit_address(e, src);
+  ct_text_printf(&e->body, ", %s, %s);", lo, hi);
+  take_apart(e, each, lo, 0, half);
+  take_apart(e, each, hi, half, half);
 }
 
 /* A lane of a vector that is in registers; it may be guarded. */
@@ -110,25 +136,42 @@ static void put_word(CtEmit *e, const CtEmitEach *each, int j, int n) {
   ct_text_putc(&e->body, ')');
 }
 
-static void pack(CtEmit *e, const CtEmitEach *each) {
+/* A vector of the registers from element `first` on. */
+static void put_together(CtEmit *e, const CtEmitEach *each, int first, int vec) {
   CtDtype type = each->op[CT_EACH_DST].buf->dtype;
   int per_word = ct_dtype_width(type) < 32 ? 32 / ct_dtype_width(type) : 1;
-  const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], each->vec);
-  if (per_word >= each->vec) {
-    put_word(e, each, 0, each->vec);
-    ct_text_puts(&e->body, end);
+  if (per_word >= vec) {
+    put_word(e, each, first, vec);
     return;
   }
-  ct_text_printf(&e->body, "make_%s(", ct_emit_vector_type(type, each->vec));
-  for (int j = 0; j < each->vec; j += per_word) {
-    ct_text_puts(&e->body, j > 0 ? ", " : "");
+  ct_text_printf(&e->body, "make_%s(", ct_emit_vector_type(type, vec));
+  for (int j = first; j < first + vec; j += per_word) {
+    ct_text_puts(&e->body, j > first ? ", " : "");
     if (per_word == 1) {
       put_lane(e, &each->op[CT_EACH_SRC], each->lane[CT_EACH_SRC][j]);
     } else {
       put_word(e, each, j, per_word);
     }
   }
-  ct_text_printf(&e->body, ")%s", end);
+  ct_text_putc(&e->body, ')');
+}
+
+static void pack(CtEmit *e, const CtEmitEach *each) {
+  const char *end = ct_emit_begin_store(e, &each->op[CT_EACH_DST], each->vec);
+  put_together(e, each, 0, each->vec);
+  ct_text_puts(&e->body, end);
+}
+
+/* Of 32 bytes, as two vectors of 16. */
+static void pack_wide(CtEmit *e, const CtEmitEach *each) {
+  const int half = each->vec / 2;
+  ct_text_printf(&e->body, "%s(", ct_emit_help(e, CT_HELP_STORE_256));
+  ct_emit_address(e, &each->op[CT_EACH_DST]);
+  for (int i = 0; i < 2; i++) {
+    ct_text_puts(&e->body, ", ");
+    put_together(e, each, i * half, half);
+  }
+  ct_text_puts(&e->body, ");");
 }
 
 static void copy_elements(CtEmit *e, const CtEmitEach *each) {
@@ -176,6 +219,8 @@ static const char *predicate(CtEmit *e, const CtEmitEach *each) {
   return ct_emit_cut(e, mark);
 }
 
+enum { WIDE_BYTES = 32 };
+
 static void copy_body(CtEmit *e, const CtEmitEach *each) {
   const CtTile *t = each->inst->u.tile;
   int64_t bytes = ct_buf_bytes(each->op[CT_EACH_DST].buf, each->vec);
@@ -194,6 +239,8 @@ static void copy_body(CtEmit *e, const CtEmitEach *each) {
     put_async(e, each,
               t->zero_fill ? ct_emit_and(e, chosen, each->op[CT_EACH_SRC].when)
                            : each->op[CT_EACH_SRC].when);
+  } else if (bytes == WIDE_BYTES) { /* only atoms take as many */
+    (ct_emit_is_register(&each->op[CT_EACH_DST]) ? unpack_wide : pack_wide)(e, each);
   } else if (each->vec > 1 && ct_emit_is_register(&each->op[CT_EACH_DST])) {
     unpack(e, each);
   } else if (each->vec > 1 && ct_emit_is_register(&each->op[CT_EACH_SRC])) {

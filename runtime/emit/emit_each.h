@@ -11,7 +11,7 @@
 enum {
   CT_EACH_MAX_VIEWS = 3,
   CT_EACH_MAX_PARTS = 16, /* views and the axes of their guards */
-  CT_EACH_MAX_VEC = 16
+  CT_EACH_MAX_VEC = 32    /* of 8 bits, for 256 */
 };
 
 enum { CT_EACH_DST, CT_EACH_SRC, CT_EACH_SRC_B };

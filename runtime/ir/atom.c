@@ -294,7 +294,8 @@ static CtAtom from_copy(const CopyRow *row) {
   CtAtom atom = {.kind = CT_ATOM_COPY,
                  .family = row->family,
                  .sm = row->sm,
-                 .targets = row->sm == 100 ? CT_TARGETS_TENSOR : CT_TARGETS_FROM,
+                 .targets =
+                     strncmp(row->family, "tcgen05", 7) == 0 ? CT_TARGETS_TENSOR : CT_TARGETS_FROM,
                  .times = 1,
                  .section = row->section,
                  .threads = row->threads,

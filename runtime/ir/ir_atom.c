@@ -114,8 +114,24 @@ static const struct {
     [CT_WIDTH_GUARD] = {"the guard of %s may end between them", "make the extents multiples"},
 };
 
+/* Bytes that matter to an access of this atom. */
+static int64_t most_align(const By *by) {
+  return ct_max(16, (int64_t)ct_dense_bytes(by->dtype, (size_t)by->n_src));
+}
+
 static int64_t align_of(const By *by, CtView v) {
-  return by->ir->bufs[v.buf].space == CT_REGISTER ? 16 : (int64_t)ct_ir_view_align(by->ir, v);
+  bool is_free = by->ir->bufs[v.buf].space == CT_REGISTER;
+  int64_t align = is_free ? most_align(by) : (int64_t)ct_ir_view_align(by->ir, v);
+  return ct_min(align, most_align(by));
+}
+
+/* What else to write than a narrower atom. Of 32 bytes a trace knows less: not whether strides are multiples. */
+static const char *fix_of(const By *by, CtWidthWhy why) {
+  bool is_wide = most_align(by) > 16;
+  return is_wide && why == CT_WIDTH_POINTER ? "begin at a multiple of 32 bytes"
+         : is_wide && why == CT_WIDTH_OFFSET
+             ? "make strides and offsets multiples, and trace with {static_shapes = true}"
+             : refusals[why].fix;
 }
 
 enum { ASYNC_BITS = 32 }; /* the least that cp.async copies */
@@ -177,7 +193,7 @@ static void fail_width(const By *by, CtWidthWhy why, CtView whose) {
   print_why(by, why, whose, &text);
   ct_text_puts(&text, "; ");
   print_narrower(by, vec, &text);
-  ct_text_printf(&text, ", or %s\n  ", refusals[why].fix);
+  ct_text_printf(&text, ", or %s\n  ", fix_of(by, why));
   ct_ir_put_view(by->ir, by->src, &text);
   ct_text_printf(&text, " (aligned to %lld bytes) and ", (long long)align_of(by, by->src));
   ct_ir_put_view(by->ir, by->dst, &text);
@@ -191,7 +207,7 @@ static void fail_width(const By *by, CtWidthWhy why, CtView whose) {
   ct_text_clear(&text);
 }
 
-/* `vec` elements at once, because the atom says so: 16 bytes are all that an instruction can take. */
+/* `vec` elements at once, because the atom says so: 16 bytes are all that an instruction takes without one. */
 static CtWidth width_of(const By *by, int64_t vec) {
   int64_t bits = vec * ct_dtype_width(by->dtype);
   return (CtWidth){(uint8_t)vec, bits == 128 ? CT_WIDTH_WIDEST : CT_WIDTH_ATOM, 0};
@@ -324,6 +340,26 @@ static void add_async(const By *by) {
     ct_tile_add(by->ir, CT_OP_COPY, &tile);
   }
 }
+
+/* 256 bits of one thread, between global memory and registers: the instruction says what the caches do, as a hint of the
+   tensor would. */
+static void add_wide(const By *by, CtView in_memory, CtSpace from, CtSpace to) {
+  CtCacheHint hint = by->ir->bufs[in_memory.buf].cache;
+  check_spaces(by, from, to, "; use UniversalCopy, or copy without an atom");
+  if (by->dtype == CT_bool) { /* a fragment has a byte for each, of which a vector is not made */
+    ct_tile_fail(by->c, "%s copies no bools; recast both tensors as u8", by->atom->name);
+  }
+  if (hint != CT_CACHE_NONE && hint != CT_CACHE_NO_ALLOCATE) {
+    ct_tile_fail(by->c,
+                 "%s keeps nothing in the first cache, but %s has the hint \"%s\"; copy "
+                 "the tensor without the hint, or use UniversalCopy",
+                 by->atom->name, name_of(by, in_memory), ct_caches[hint]);
+  }
+  add_universal(by);
+}
+
+static void add_wide_load(const By *by) { add_wide(by, by->src, CT_GLOBAL, CT_REGISTER); }
+static void add_wide_store(const By *by) { add_wide(by, by->dst, CT_REGISTER, CT_GLOBAL); }
 
 /* --- atoms of a warp ------------------------------------------------------------------------------ */
 
@@ -481,9 +517,10 @@ static const struct {
   const char *family;
   void (*add)(const By *by);
 } families[] = {
-    {"copy", add_universal},       {"cp.async", add_async},        {"ldmatrix", add_ldmatrix},
-    {"stmatrix", add_stmatrix},    {"movmatrix", add_exchange},    {"shfl", add_exchange},
-    {"tcgen05.ld", add_tmem_load}, {"tcgen05.st", add_tmem_store}, {"tcgen05.cp", add_tmem_cp}};
+    {"copy", add_universal},        {"cp.async", add_async},       {"ldmatrix", add_ldmatrix},
+    {"ld.global", add_wide_load},   {"st.global", add_wide_store}, {"stmatrix", add_stmatrix},
+    {"movmatrix", add_exchange},    {"shfl", add_exchange},        {"tcgen05.ld", add_tmem_load},
+    {"tcgen05.st", add_tmem_store}, {"tcgen05.cp", add_tmem_cp}};
 
 CtStatus ct_ir_copy_by(CtIr *ir, const CtAtom *atom, CtDtype dtype, const CtView *pred, CtView src,
                        CtView dst, CtErr *err) {

@@ -1,7 +1,7 @@
 /* ir_width.c: how many elements a thread takes at once, and why not more. */
 #include "ir_build.h"
 
-enum { MAX_VECTOR_BYTES = 16, MAX_LEAVES = 32, MAX_PLANNED = 1 << 16 };
+enum { MAX_VECTOR_BYTES = 16, ATOM_BYTES = 32, MAX_LEAVES = 32, MAX_PLANNED = 1 << 16 };
 
 const char *const ct_width_whys[CT_WIDTH_WHY_COUNT] = {
 #define X(name, text) text,
@@ -124,7 +124,7 @@ size_t ct_ir_view_align(CtIr *ir, CtView v) {
   const CtBuf *buf = &ir->bufs[v.buf];
   int64_t bits = ct_dtype_pitch(buf->dtype);
   int64_t div = ct_ir_facts(ir, v.offset).div;
-  int64_t align = ct_min(buf->align, MAX_VECTOR_BYTES);
+  int64_t align = ct_min(buf->align, ct_buf_is_swizzled(buf) ? MAX_VECTOR_BYTES : ATOM_BYTES);
   if (ct_buf_is_swizzled(buf) && buf->swizzle.base < 4) { /* more bits would not matter */
     align = ct_min(align, ct_max((bits << buf->swizzle.base) / 8, 1));
   }
@@ -148,7 +148,8 @@ CtWidthWhy ct_tile_refuse(CtIr *ir, CtView v, int64_t size, int64_t vec) {
   CtWidthWhy why = refuse_layout(ir, v.layout, size, vec);
   if (why == CT_WIDTH_WIDEST && ct_ir_view_align(ir, v) < bytes) {
     bool swizzled =
-        ct_buf_is_swizzled(buf) && buf->swizzle.base < 4 && vec >> buf->swizzle.base > 1;
+        ct_buf_is_swizzled(buf) &&
+        (bytes > MAX_VECTOR_BYTES || (buf->swizzle.base < 4 && vec >> buf->swizzle.base > 1));
     why = swizzled ? CT_WIDTH_SWIZZLE : buf->align < bytes ? CT_WIDTH_POINTER : CT_WIDTH_OFFSET;
   }
   return why;

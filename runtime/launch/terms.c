@@ -5,7 +5,7 @@ enum { MOST_EXTENT_LOG = 7 }; /* a key says of an extent whether 128 divides it 
 
 static int stride_log(CtDtype dtype) { /* and of a stride as much as accesses can use */
   int log = 0;
-  while (((size_t)2 << log) * (size_t)ct_dtype_pitch(dtype) <= 8 * CT_CALL_MAX_ALIGN) {
+  while (((size_t)2 << log) * (size_t)ct_dtype_pitch(dtype) <= 8 * CT_CALL_STRIDE_BYTES) {
     log++;
   }
   return log;

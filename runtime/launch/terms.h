@@ -44,7 +44,8 @@ typedef struct CtCallSpan {
   uint64_t begin, end;
 } CtCallSpan;
 
-enum { CT_CALL_MAX_ALIGN = 16 };
+/* Bytes of the widest access, and of what a key says of strides: those of an access that needs no atom. */
+enum { CT_CALL_MAX_ALIGN = 32, CT_CALL_STRIDE_BYTES = 16 };
 
 /* Bytes, a power of two up to the limit. */
 static inline int ct_call_align(uint64_t address) {

@@ -15,7 +15,8 @@ static int size_of(int bytes) { return __builtin_ctz((unsigned)bytes); }
 
 bool ct_merge_wants(const CtProfileSite *s, const CtProfileAt *at) {
   bool is_memory = at->space == CT_SHARED || at->space == CT_GLOBAL;
-  return is_memory && !s->is_atomic && !s->is_async && !s->is_box && !s->is_matrix;
+  bool fits = ct_dtype_span(at->dtype, s->width.vec) <= CT_MERGE_BYTES;
+  return fits && is_memory && !s->is_atomic && !s->is_async && !s->is_box && !s->is_matrix;
 }
 
 /* --- counting a run ----------------------------------------------------------------------------------------- */

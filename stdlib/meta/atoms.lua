@@ -79,7 +79,7 @@ function atom(name, dtype) end
 --- compute capability that has the atom) and `dtype` (the type of one of its operands).
 ---
 ---     > atoms{family = "ldmatrix"}[1], #atoms{kind = "copy"}
----     SM75_U32x1_LDSM_N       88
+---     SM75_U32x1_LDSM_N       90
 ---     > atoms{sm = 80, dtype = tf32}[1]
 ---     SM80_16x8x4_F32TF32TF32F32_TN
 --- CuTe: none. MoYe: none.

@@ -468,7 +468,7 @@ function constant(dtype, data, layout) end
 ---@param address integer
 ---@param dtype DType
 ---@param layout Shape
----@param options? table {align = bytes}: the address is a multiple of that many bytes, up to 16
+---@param options? table {align = bytes}: the address is a multiple of that many bytes, up to 32
 ---@return Tensor
 function tensor_at(address, dtype, layout, options) end
 

@@ -8,6 +8,7 @@ local WIDEST_BITS <const> = 128
 -- tensor to blame, N twice the elements that are taken at once.
 local texts = {
   widest = { "16 bytes, the most that one instruction accesses" },
+  widest_atom = { "32 bytes, the most that one instruction accesses" },
   scalar = { "the script indexes T element by element",
     "copy a whole tile or partition of T with copy()" },
   size = { "a thread's number of elements is not a multiple of N",
@@ -47,6 +48,7 @@ local of_mma = {
 
 -- Why, and what to do.
 local function texts_of(access)
+  if access.why == "atom" and access.bits > WIDEST_BITS then return texts.widest_atom end
   local is_layout = access.why == "common" or access.why == "size"
   return is_layout and access.mma and of_mma[access.mma] or texts[access.why]
 end

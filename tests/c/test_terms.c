@@ -49,7 +49,7 @@ typedef struct Case {
   CtSlotValue slots[1 + N_LEAVES];
 } Case;
 
-/* The terms of {n, m} with these strides at an address that 16 divides. */
+/* The terms of {n, m} with these strides at an address that 32 divides. */
 static void make(Case *c, CtDtype dtype, int64_t n, int64_t m, int64_t sn, int64_t sm, bool wide) {
   const int64_t v[N_LEAVES] = {n, m, sn, sm};
   uint32_t slot = 0;
@@ -58,7 +58,7 @@ static void make(Case *c, CtDtype dtype, int64_t n, int64_t m, int64_t sn, int64
     c->rows[i] = term(i < RANK, v[i], dtype, wide);
     c->rows[i].slot = i >= RANK && v[i] < 2 ? 0 : ++slot;
   }
-  c->terms = (CtTerms){.dtype = dtype, .rank = RANK, .align = 16, .is_wide = wide};
+  c->terms = (CtTerms){.dtype = dtype, .rank = RANK, .align = CT_CALL_MAX_ALIGN, .is_wide = wide};
   c->terms.most_last = ct_terms_most_last(dtype, wide);
   c->terms.terms = c->rows;
   c->terms.taken = c->taken;
@@ -88,7 +88,8 @@ static void test_tensors(void) {
   OK(!take(&c, 4096, 33, 16, rows, &s), "an extent with another divisor does not fit");
   OK(take(&c, 4096, 32, 16, rows, &s) && c.slots[1].i == 32,
      "after it the slots are those of the tensor that does");
-  OK(!take(&c, 4096 + 4, 32, 16, rows, &s), "nor does another alignment");
+  OK(!take(&c, 4096 + 4, 32, 16, rows, &s) && !take(&c, 4096 + 16, 32, 16, rows, &s),
+     "nor does another alignment");
   OK(!take(&c, 0, 32, 16, rows, &s), "nor elements at no address");
   OK(!take(&c, 4096, -32, 16, rows, &s) && !take(&c, 4096, INT64_MIN, 16, rows, &s),
      "nor an extent below 0");

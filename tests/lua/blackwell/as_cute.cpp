@@ -21,6 +21,16 @@ template <class A, class B, class C, int M, int N> void word(const char* name) {
 template <class A, class B, class C, int M, int... I> void sizes(const char* name, std::integer_sequence<int, I...>) {
   (word<A, B, C, M, 8 + 8 * I>(name), ...);
 }
+// Copies of 256 bits: the layouts.
+template <class A> void wide(const char* name) {
+  printf("%s ", name);
+  print(typename Copy_Traits<A>::SrcLayout{});
+  printf(" ");
+  print(typename Copy_Traits<A>::DstLayout{});
+  printf(" ");
+  print(typename Copy_Traits<A>::RefLayout{});
+  printf("\n");
+}
 // Pairs of blocks: who has what, too.
 template <class A, class B, class C, int M, int N, class T>
 void pair(const char* name, const char* types, T, const char* form = "SS") {
@@ -174,6 +184,8 @@ int main() {
   SIZES(SM100_TMEM_LOAD_16dp64b) COPY(SM100_TMEM_LOAD_16dp64b64x) COPY(SM100_TMEM_LOAD_16dp64b128x)
   SIZES(SM100_TMEM_LOAD_16dp128b) COPY(SM100_TMEM_LOAD_16dp128b64x)
   SIZES(SM100_TMEM_LOAD_16dp256b)
+  wide<SM100_LOAD_256bit_CACHE_NOALLOCATION>("SM100_LOAD_256bit_CACHE_NOALLOCATION");
+  wide<SM100_STORE_256bit_CACHE_NOALLOCATION>("SM100_STORE_256bit_CACHE_NOALLOCATION");
   places<float_ue8m0_t, 32, 1, 8>("f8ue8m0");
   places<float_ue4m3_t, 16, 4, 8>("f8ue4m3");
   TILES(K, half_t, "f16") TILES(K, float_e4m3_t, "f8e4m3") TILES(K, tfloat32_t, "f32") TILES(MN, half_t, "f16")

@@ -14,6 +14,13 @@ for _, name in ipairs(atoms { family = "tcgen05.ld" }) do
   print(("%s %s"):format(name, coalesce(atom(name).dst, { 1, 1 })))
 end
 
+for _, family in ipairs { "ld.global", "st.global" } do
+  for _, name in ipairs(atoms { family = family }) do
+    local a = atom(name)
+    print(("%s %s %s %s"):format(name, a.src, a.dst, a.ref))
+  end
+end
+
 -- Scales of 128 rows: lane, column and byte.
 for _, dtype in ipairs { f8ue8m0, f8ue4m3 } do
   local l = tmem_layout(dtype, { 128, 8 })

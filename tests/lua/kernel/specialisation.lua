@@ -50,7 +50,9 @@ note("overlap again", function() config(y, y, 2.0) end)               -- expect:
 -- Alignment: the part from element 1 on is aligned to 4 bytes, that from 2 on to 8.
 local function from(t, i) return tile(t, 1, i):view(layout(32)) end
 note("32 elements", function() config(view(x, 32), view(y, 32), 2.0) end) -- expect: 32 elements                      known
-note("aligned to 16 bytes", function() config(from(x, 4), from(y, 8), 2.0) end) -- expect: aligned to 16 bytes              known
+note("aligned to 32 bytes", function() config(from(x, 8), from(y, 16), 2.0) end) -- expect: aligned to 32 bytes              known
+note("aligned to 16 bytes", function() config(from(x, 4), from(y, 4), 2.0) end) -- expect: aligned to 16 bytes              traced
+note("aligned to 16 bytes again", function() config(from(x, 12), from(y, 4), 2.0) end) -- expect: aligned to 16 bytes again        known
 note("aligned to 4 bytes", function() config(from(x, 1), from(y, 1), 2.0) end) -- expect: aligned to 4 bytes               traced
 note("aligned to 4 bytes again", function() config(from(x, 3), from(y, 5), 2.0) end) -- expect: aligned to 4 bytes again         known
 note("aligned to 8 bytes", function() config(from(x, 2), from(y, 2), 2.0) end) -- expect: aligned to 8 bytes               traced
