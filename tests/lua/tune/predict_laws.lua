@@ -21,6 +21,7 @@ end
 -- A launch of n such blocks.
 local function launch_of(each, fixed, n)
   local w = { kernel = "k", blocks = n, mma = { [16] = each.mmas * 2048 * n }, wgmma = {},
+              tcgen05 = {},
               tensors = { { read = fixed.once * n, written = 0, bytes = 1 << 40,
                             by_block = 2 * fixed.once * n } } }
   for name, value in pairs(each) do w[name] = value * n end
