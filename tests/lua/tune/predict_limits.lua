@@ -12,7 +12,7 @@ local counts <const> = { "hot", "fma", "fma_f64", "flop", "special", "int", "mma
 -- A launch of blocks of one warp that does nothing but what `changes` says.
 local function launch(blocks, changes)
   local w = { kernel = "k", blocks = blocks, threads = 32, registers = 32, imbalance = 1, mma = {},
-              wgmma = {}, tensors = {} }
+              wgmma = {}, tcgen05 = {}, tensors = {} }
   for _, name in ipairs(counts) do w[name] = 0 end
   for name, value in pairs(changes) do w[name] = value end
   return predict.launch(w, device)
