@@ -107,6 +107,17 @@ for _, sm in ipairs(has_nvrtc and { "100", "100f", "103a", "110a", "120", "121a"
     tap.ok(not count_machine "LDG%g+128", "and no narrower one")
   end
 end
+if has_nvrtc then -- an exported kernel refuses other addresses, and its header says so
+  local folder = os.tmpname()
+  os.remove(folder)
+  local command = ("CUTTLE_DEVICE=cpu '%s' export --sm=100 --name=wide -o %s %s 2>&1"):format(
+    arg[-1], folder, script)
+  local pipe <close> = assert(io.popen(command))
+  local said, file <close> = pipe:read "a", io.open(folder .. "/wide.h")
+  local header = file and file:read "a" or said
+  tap.is(select(2, header:gsub("32 bytes aligned", "")), 2, "32 bytes are asked of both tensors")
+  os.execute("rm -r " .. folder)
+end
 for _, sm in ipairs { "75", "80", "90a" } do
   local refused = L .. " needs sm_100; the target is sm_" .. sm:match "%d+"
   tap.ok(emit("--sm=" .. sm):find(refused, 1, true), "refused for sm_" .. sm)
