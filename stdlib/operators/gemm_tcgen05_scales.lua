@@ -2,7 +2,8 @@
 -- gemm_tcgen05.lua. Warps of their own bring the scales of a tile to each stage of the ring, in the
 -- order in which cuBLAS has them, 512 bytes for 128 rows; the thread that multiplies copies them on
 -- to tensor memory. Each stage has its own columns there: the loaders fill a stage when the
--- products that read it are done, and so a copy never overtakes one of these.
+-- products that read it are done, and so a copy never overtakes one of these. Of a pair each block
+-- brings the scales of its own rows, and of all columns.
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local tiles = require "cuttle.tiles"
@@ -43,14 +44,16 @@ function M.in_words(t) return t.dtype.bits == 4 and recast(t, u32) or t end
 
 --- The name of the instruction for rows x columns.
 function M.atom(variant, rows, columns)
-  if rows ~= ROWS or columns ~= ROWS then
+  local high = variant.cluster or 1
+  if rows ~= ROWS * high or columns ~= ROWS then
     tiles.fail("matmul", "a configuration with scale_warps multiplies tiles of %dx%d at a time; "
-      .. "expected 128x128, of single blocks", columns, rows)
+      .. "expected 128x128, or 128x256 of pairs", columns, rows)
   end
   local of, name = variant.scales.A, variant.dtype.name
   local is_f4 = variant.dtype.bits == 4
-  return ("SM100_MMA_%s_SS<%s,%s,f32,%s,%d,%d%s>"):format(is_f4 and "MXF4" or "MXF8F6F4", name,
-    name, of.dtype.name, rows, columns, is_f4 and "," .. of.block or "")
+  local kind, pair = is_f4 and "MXF4" or "MXF8F6F4", high == 2 and "_2x1SM" or ""
+  return ("SM100_MMA_%s%s_SS<%s,%s,f32,%s,%d,%d%s>"):format(kind, pair, name, name, of.dtype.name,
+    rows, columns, is_f4 and "," .. of.block or "")
 end
 
 -- {====== In the kernel ======
@@ -82,17 +85,19 @@ end
 
 --- What the threads of scale_warps do, of which thread `own` is one: each_tile(f) as the loader's.
 function M.load_all(variant, block, own, each_tile)
+  local high = block.plan.high
   local state = pipeline_state(variant.stages, { parity = 1 }) -- all slots are empty at first
   each_tile(function(row, column, l)
+    local own_row = high == 2 and row * 2 + cluster_rank() or row
     for k in range(block.k_tiles) do
       local slot = state.slot
       block.empty[slot]:wait(state.parity)
       for first = 0, ROWS - 1, M.n_threads(variant) do
-        bring(block.scales.rows, row, k, l, first + own, slot)
+        bring(block.scales.rows, own_row, k, l, first + own, slot)
         bring(block.scales.columns, column, k, l, first + own, slot)
       end
       fence_proxy_async() -- copies to tensor memory read by another path
-      block.full[slot]:arrive()
+      if high == 2 then block.full[slot]:arrive(0) else block.full[slot]:arrive() end
       state:advance()
     end
   end)
@@ -107,8 +112,10 @@ end
 --- returns those of the instruction's A and B.
 function M.copier(block, thr)
   local rows, columns = block.scales.rows, block.scales.columns
-  local of_rows, of_columns = thr:partition_SFA(rows.columns), thr:partition_SFB(columns.columns)
-  local cp = tmem_copy("SM100_UTCCP_4x32dp128bit_1cta", rows.columns):get_slice(0)
+  local high = block.plan.high
+  local of_rows = thr:partition_SFA(high == 2 and pair_tile(rows.columns) or rows.columns)
+  local of_columns = thr:partition_SFB(columns.columns) -- each block of a pair has all of these
+  local cp = tmem_copy(("SM100_UTCCP_4x32dp128bit_%dcta"):format(high), rows.columns):get_slice(0)
   return function(slot)
     tcgen05_after_thread_sync() -- what read these columns is done
     send(cp, rows, slot)

@@ -370,9 +370,15 @@ M.list = {
     only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 32 }, stages = 6, when = is_wide },
 
   -- With scales of 16 or 32 of K. Nothing else multiplies floats of 4 bits, on the CPU engine, too.
+  { name = "tcgen05 128x128x128, MXFP8, pairs", device = "cuda", template = TCGEN05, types = F8,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 5, scale_warps = 4,
+    cluster = 2, when = function(p) return is_wide(p) and fills(1, 128, 256)(p) end },
   { name = "tcgen05 128x128x128, MXFP8", device = "cuda", template = TCGEN05, types = F8,
     only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 4, scale_warps = 4,
     when = is_wide },
+  { name = "tcgen05 128x128x256, FP4, pairs", device = "cuda", template = TCGEN05, types = F4,
+    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 256 }, stages = 4, scale_warps = 4,
+    cluster = 2, when = function(p) return fills(1, 128, 256)(p) end },
   { name = "tcgen05 128x128x256, FP4", device = "cuda", template = TCGEN05, types = F4,
     only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 256 }, stages = 4, scale_warps = 4 },
   { name = "cpu tcgen05 128x128x256, FP4", device = "cpu", template = TCGEN05, types = F4,

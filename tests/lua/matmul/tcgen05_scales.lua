@@ -47,6 +47,10 @@ compare("NVFP4, ragged", nvfp4, 16, 136, 72, 288, nil, zeros(f32, row_major{ 136
 compare("MXFP4", rows.quantize_mxfp4, 32, 72, 136, 288, fp4, zeros(f32, { 72, 136 }))
 compare("MXFP8", rows.quantize_mxfp8, 32, 136, 72, 144, mxfp8, zeros(f32, row_major{ 136, 72 }))
 compare("MXFP8 of e5m2", rows.quantize_mxfp8_e5m2, 32, 72, 136, 144, mxfp8)
+compare("NVFP4", nvfp4, 16, 136, 264, 512, fp4 .. ", pairs")
+compare("NVFP4", nvfp4, 16, 264, 136, 288, fp4 .. ", pairs", zeros(f32, row_major{ 264, 136 }))
+compare("MXFP4", rows.quantize_mxfp4, 32, 136, 264, 320, fp4 .. ", pairs")
+compare("MXFP8", rows.quantize_mxfp8, 32, 264, 392, 144, mxfp8 .. ", pairs")
 compare("MXFP8 in words", rows.quantize_mxfp8, 32, 136, 72, 256, mxfp8, zeros(f32, { 136, 72 }))
 compare("MXFP8, scales in columns", function(x)
   local q, scale = rows.quantize_mxfp8(x)
@@ -138,6 +142,11 @@ end
 local made = emit("90a", mx8)
 tap.ok(made:find "matmul_f8e5m2" and not made:find "error" and not made:find "tcgen05",
   "90a: MXFP8 by the plain template", made)
+local large <const> = nv:gsub("{256, 256 //", "{4096, 256 //"):gsub("{256, 256}", "{4096, 256}", 1)
+  :gsub("bf16, row_major{256, 256}", "bf16, row_major{4096, 4096}")
+made = emit("100a", large)
+tap.ok(made:find "cta_group::2[^\n]*block_scale" and not made:find "error",
+  "a large product is one of pairs", made)
 made = emit("90a", nv)
 tap.ok(made:find("no configuration multiplies f4e2m1", 1, true), "90a refuses NVFP4", made)
 os.remove(script)
