@@ -209,15 +209,17 @@ void ct_emit_lane(CtEmit *e, CtDtype type, int vec, const char *v, int j) {
     ct_text_printf(&e->body, "%s.%c", v, "xyzw"[j]);
     return;
   }
-  bool has_words = vec * bits > 32;
+  /* A cast to an integer cuts off what is left of the neighbours; a bool of them would be true. */
+  bool has_words = vec * bits > 32, is_cut = type == CT_bool;
   int word = j * bits / 32, shift = j * bits % 32;
-  ct_text_printf(&e->body, "(%s)%s%s", ct_dtypes[type].cuda, shift != 0 ? "(" : "", v);
+  ct_text_printf(&e->body, "(%s)%s%s", ct_dtypes[type].cuda, shift != 0 || is_cut ? "(" : "", v);
   if (has_words) {
     ct_text_printf(&e->body, ".%c", "xyzw"[word]);
   }
   if (shift != 0) {
-    ct_text_printf(&e->body, " >> %d)", shift);
+    ct_text_printf(&e->body, " >> %d", shift);
   }
+  ct_text_puts(&e->body, is_cut ? " & 255)" : shift != 0 ? ")" : "");
 }
 
 void ct_emit_vector(CtEmit *e, const CtEmitOperand *op, int vec, bool is_read) {
