@@ -64,7 +64,8 @@ local function side_of(variant, from, is_wide)
   local of = variant.scales.A
   local extents = { ROWS, depth_of(variant, of.block), variant.stages }
   local ring = shared(of.dtype, tile_to_shape(ORDER, extents))
-  local side = { ring = ring, to = ring, columns = tmem(of.dtype, extents) }
+  local side = { ring = ring, to = ring, columns = tmem(of.dtype, extents),
+                 last = cdiv(size(from, 0), ROWS) - 1 }
   if is_wide then from, side.to = recast(from, u32), recast(ring, u32) end
   side.from = variant.ragged and guard(from) or from
   return side
@@ -88,7 +89,10 @@ function M.load_all(variant, block, own, each_tile)
   local high = block.plan.high
   local state = pipeline_state(variant.stages, { parity = 1 }) -- all slots are empty at first
   each_tile(function(row, column, l)
-    local own_row = high == 2 and row * 2 + cluster_rank() or row
+    local own_row = row
+    if high == 2 then -- of a block that lies outside no sum is stored
+      own_row = min(row * 2 + cluster_rank(), block.scales.rows.last)
+    end
     for k in range(block.k_tiles) do
       local slot = state.slot
       block.empty[slot]:wait(state.parity)
