@@ -335,7 +335,7 @@ M.list = {
     when = function(p) return is_deep(p) and is_wide(p) and fills(1, 128, 256)(p) end },
   { name = "hopper 128x128x128, scaled", device = "cuda", template = HOPPER, types = F8,
     only_sm = 90, majors = TN, tile = { 128, 128, 128 }, schedule = "cooperative", stages = 5,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
+    registers = { 56, 224 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
     scaled = true,
     when = function(p) return is_deep(p) and is_wide(p) and fills(0.5, 128, 128)(p) end },
   { name = "hopper 64x64x128, scaled", device = "cuda", template = HOPPER, types = F8,
