@@ -63,13 +63,15 @@ local products <const> = {
   { "hopper 256x128x32", tf32, "TT" }, -- rows in registers
 }
 
+local function is_of_sm_90(row) return type(row.only_sm) ~= "table" or row.only_sm[90] end
+
 -- Of tensor cores every row, in one type each.
 for _, row in ipairs(configs.all) do
   local type_name = row.types and (row.types.bf16 and "bf16" or next(row.types)) or "f16"
   local is_first = row.template ~= "cuttle.gemm_simt" and row.template ~= "cuttle.gemm_simple"
   if row.types and row.types.i8 then type_name = "i8" end
   if row.types and row.types.f8e4m3 then type_name = "f8e4m3" end
-  if row.device == "cuda" and is_first then
+  if row.device == "cuda" and is_first and is_of_sm_90(row) then
     local majors = "TN"
     for _, other in ipairs { "NN", "TT", "NT", "TN" } do
       if row.majors and row.majors[other] then majors = other end
