@@ -1,5 +1,6 @@
 -- What operations on two floats of 32 bits are emitted as: it compiles for targets with the
 -- instruction and without. tests/lua/kernel/float_pairs.lua compares the bits.
+-- needs sm_100
 local tap = dofile "tests/support/tap.lua"
 
 local script <const> = os.tmpname()
