@@ -149,10 +149,10 @@ def test_picture(page):
     press_until(page, "Tab", "expression")
     page.press("a", CTRL)
     page.type("zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")")
-    wait("a picture", lambda: TILES in page.value("document.querySelector('#picture').srcdoc"))
+    wait("its value, which is the prompt's", lambda: text(page, "#picture-text") == TILES)
+    check("a picture", TILES in page.value("document.querySelector('#picture').srcdoc"), True)
     check("the picture's page is in a frame without our origin",
           page.value("document.querySelector('#picture').getAttribute('sandbox')"), "allow-scripts")
-    check("its value is the prompt's", text(page, "#picture-text"), TILES)
     page.type(")")
     wait("an error", lambda: text(page, "#picture-text").startswith("No picture:"))
     check("while one types, the former picture stays", is_shown(page, "#picture"), True)
