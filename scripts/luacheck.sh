@@ -1,6 +1,6 @@
 #!/bin/sh
-# luacheck.sh: runs luacheck on the Lua files of folders, but for those of which the ledger says that it found nothing
-# in the same text before.
+# luacheck.sh: runs luacheck on the Lua files of folders; it leaves out those of which the ledger says that it found
+# nothing in the same text before.
 #   scripts/luacheck.sh FOLDER...
 # What it finds depends on its version, on .luacheckrc, on the names of the language, which that reads, and on the file
 # alone; but notebooks know the globals of each other, and are always run. A line of the ledger is "HASH FILE", as

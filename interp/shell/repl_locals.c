@@ -4,8 +4,8 @@
       __keep(function() return x, y end, {z = z}) end
 
    whose upvalue `a` is joined with the variable of the input that declared it. The call at the end, or before the
-   input's own return or last os.exit(), hands over the variables that the input declares: x and y by a function that has them as
-   upvalues; a <const>, which may have none, by value. A <close> is closed when its input ends, and not kept.
+   input's own return or last os.exit(), hands over the variables that the input declares: x and y by a function that
+   has them as upvalues; a <const>, which may have none, by value. A <close> is closed when its input ends, and not kept.
 
    The session is a table in the registry, of each name a function that has the variable as an upvalue of that name,
    or a list of the constant's value. */

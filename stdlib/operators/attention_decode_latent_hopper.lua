@@ -26,7 +26,7 @@ local N_SUMS <const> = 2 -- groups of sums
 local ROWS <const>, KEYS <const> = 64, 64
 local DEPTH_V <const>, PANEL <const> = 512, 64 -- columns of keys that are values, and the others
 local PANELS <const> = DEPTH_V // PANEL
--- A slot is full chunk by chunk, {first panel, the one behind its last}: products begin before all
+-- A slot is full chunk by chunk, {first panel, the one after its last}: products begin before all
 -- of them are there. What is behind the values is a chunk of its own.
 local CHUNKS <const> = { { 0, 4 }, { 4, 8 }, { 8, 9 } }
 -- Columns of a product: ptxas refuses 256, whose registers are more than a thread begins with.
