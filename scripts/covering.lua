@@ -2,7 +2,7 @@
 -- of our C that it takes. `make covered` runs it, in a build that notes edges
 -- (tests/support/edges.c):
 --   lua scripts/covering.lua list asan      as suites.lua
---   lua scripts/covering.lua one asan NAME  and notes the edges of NAME, its CPU time and its
+--   lua scripts/covering.lua one asan NAME  runs it; notes its edges, its CPU time and its
 --                                           exit code in a folder of its own below $EDGES
 --   lua scripts/covering.lua choose FOLDER  the text of tests/golden/covered.txt, of these folders
 -- An edge is one of the flow graph of a function of the library or the program, whichever program
