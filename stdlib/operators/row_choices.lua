@@ -42,16 +42,15 @@ local function power_of_2(x)
 end
 
 --- A column of the row, drawn with the probabilities that softmax(v / temperature) gives to those
---- that are at least min_p times as probable as the most probable one and for which may_be is true,
---- nil: to all. NaN and -inf are not drawn; a row of nothing else has its first column. `u` is
+--- that are at least min_p times as probable as the most probable one; log2_min_p is nil: to all.
+--- NaN and -inf are not drawn; a row of nothing else has its first column. `u` is
 --- M.uniform's, taken before the row's first reduction. The temperature 0 takes the largest.
-function M.draw(row, v, u, temperature, log2_min_p, may_be)
+function M.draw(row, v, u, temperature, log2_min_p)
   local score = cast(v, f32) * (math.log(math.exp(1), 2) / max(temperature, 1e-20))
   local top = row:max(score) -- NaN is passed over
   local below = where(score == top, 0.0, score - top)
   local weight = power_of_2(below)
   if log2_min_p ~= nil then weight = where(below >= log2_min_p, weight, 0.0) end
-  if may_be ~= nil then weight = where(may_be, weight, 0.0) end
   return where(top > -math.huge, max(row:draw(weight, u), 0), 0)
 end
 
