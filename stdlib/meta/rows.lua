@@ -85,6 +85,18 @@ function rows.cross_entropy(x, target, ignored) end
 ---@return Tensor # lse
 function rows.smooth_cross_entropy(x, target, smoothing, ignored) end
 
+--- The mean of cross_entropy over the rows whose target is not ignored.
+--- The gradient is cross_entropy_mean_backward(d, share, x, target, lse, ignored). With
+--- `smooth_cross_entropy_mean`, `smoothing` comes before `ignored`.
+---@param x Tensor (rows, columns)
+---@param target Tensor the column of each row, (rows, 1)
+---@param ignored integer a row with this target has the loss 0
+---@return Tensor # the mean, (1,1)
+---@return Tensor # the share of one row, (1,1)
+---@return Tensor # the loss of each row
+---@return Tensor # lse
+function rows.cross_entropy_mean(x, target, ignored) end
+
 --- cross_entropy of the product of x and weight, some columns at a time.
 --- x is (rows, K), and weight is (columns, K). The gradient is linear_cross_entropy_backward(dloss, x,
 --- weight, target, lse, options).

@@ -369,10 +369,7 @@ local function explain_groups(p)
 end
 
 --- The launches as a list of steps and the list of results, for an operator that has more steps.
-function RowKernel:steps(...)
-  local steps, _, tensors = prepare(self, ...)
-  return steps, tensors
-end
+function RowKernel:steps(...) return prepare(self, ...) end
 
 --- Which shape runs for these arguments, and why: {shape =, threads =, ..., text =}.
 function RowKernel:explain(...)

@@ -4,6 +4,7 @@
 -- sum of exp(x); a row with the target `ignored` has the loss 0.
 local arguments = require "cuttle.arguments"
 local on_device = require "cuttle.operator_device"
+local operator = require "cuttle.row_operator"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -88,9 +89,9 @@ local function check_matrix(t, name)
   if rank(t) ~= 2 then fail("%s is %s; expected 2 modes", name, shape(t)) end
 end
 
--- The problem of a call: sizes, the chunks' columns, the numbers of the loss, and the given ones of
--- its n results.
-local function read(x, weight, target, options, n_results)
+-- The problem of a call: sizes, the chunks' columns, the numbers of the loss, the given ones of its
+-- n results, and what launches (row_operator.lua).
+local function read(launch, x, weight, target, options, n_results)
   check_matrix(x, "x")
   check_matrix(weight, "weight")
   check_matrix(target, "target")
@@ -105,8 +106,8 @@ local function read(x, weight, target, options, n_results)
   if math.type(chunk) ~= "integer" or chunk < 1 then
     fail("chunk is %s; expected how many columns are in memory at once", tostring(chunk))
   end
-  return { n = n, k = k, columns = columns, chunk = math.min(chunk, columns), x = x,
-    weight = weight, target = target, device = x.device, first = options.first or 0,
+  return { launch = launch, n = n, k = k, columns = columns, chunk = math.min(chunk, columns),
+    x = x, weight = weight, target = target, device = x.device, first = options.first or 0,
     all_columns = options.columns or columns, smoothing = options.smoothing or 0.0,
     z = options.z or 0.0, ignored = options.ignored or -100,
     out = arguments.results(op, options.out, n_results) }
@@ -150,7 +151,7 @@ local function each_chunk(p, body)
     local first = i * p.chunk
     local n = math.min(p.chunk, p.columns - first)
     local weight, logits = rows_from(p.weight, first, n), left(memory, n)
-    matmul(p.x, weight, logits)
+    p.launch.matmul(p.x, weight, logits)
     body(i, first, weight, logits)
   end
 end
@@ -160,7 +161,7 @@ local function parts_of(p, out)
   for i = 1, 3 do made[i] = result(p, out, i, f32, p.n, n_parts) end
   local lse, picked, total = table.unpack(made)
   each_chunk(p, function(i, first, _, logits)
-    M.cross_entropy_part(logits, p.target, p.first + first,
+    p.launch.rows(M.cross_entropy_part, logits, p.target, p.first + first,
       { out = { column(lse, i), column(picked, i), column(total, i) } })
   end)
   return lse, picked, total
@@ -168,20 +169,21 @@ end
 
 --- linear_cross_entropy_parts(x, weight, target, options) -> what cross_entropy_merge takes of this
 --- rank's part of the vocabulary, (rows, chunks) each. Options: chunk, first, out.
-function M.linear_cross_entropy_parts(x, weight, target, options)
-  local p = read(x, weight, target, options, 3)
-  return parts_of(p, p.out)
-end
+M.linear_cross_entropy_parts = operator.new("linear_cross_entropy_parts",
+  function(launch, x, weight, target, options)
+    local p = read(launch, x, weight, target, options, 3)
+    return parts_of(p, p.out)
+  end)
 
 --- linear_cross_entropy(x, weight, target, options) -> the loss and the lse of each row, (rows, 1),
 --- of the logits x weight': x is (rows, K), weight (columns, K), target (rows, 1). Options:
 --- smoothing, z, ignored (-100), out, and chunk, how many columns of logits are in memory at once.
-function M.linear_cross_entropy(x, weight, target, options)
-  local p = read(x, weight, target, options, 2)
+M.linear_cross_entropy = operator.new(op, function(launch, x, weight, target, options)
+  local p = read(launch, x, weight, target, options, 2)
   local lse, picked, total = parts_of(p)
-  return M.cross_entropy_merge(lse, picked, total, target, p.all_columns, p.smoothing, p.z,
-    p.ignored, { out = p.out })
-end
+  return launch.rows(M.cross_entropy_merge, lse, picked, total, target, p.all_columns, p.smoothing,
+    p.z, p.ignored, { out = p.out })
+end)
 
 local narrowed = row_kernel("narrowed", function(_, x) return x end)
 
@@ -202,23 +204,24 @@ end
 --- linear_cross_entropy_backward(dloss, x, weight, target, lse, options) -> dx, dweight, of the
 --- types of x and weight. dloss is (rows, 1) or a number; the options are the forward pass's. Of a
 --- part of the vocabulary, `first` and `columns` say which: dx is then the part's, to be added up.
-function M.linear_cross_entropy_backward(dloss, x, weight, target, lse, options)
-  local p = read(x, weight, target, options, 2)
-  local dx, dweight = result(p, p.out, 1, x.dtype, p.n, p.k),
-    result(p, p.out, 2, weight.dtype, p.columns, p.k)
-  check_apart(p, dloss, lse)
-  local sum = x.dtype == f32 and dx or new(p, f32, p.n, p.k)
-  local memory = new(p, x.dtype, p.n, p.chunk)
-  each_chunk(p, function(i, first, part, logits)
-    local d = left(memory, size(logits, 1))
-    M.cross_entropy_part_backward(dloss, logits, target, lse, p.first + first, p.all_columns,
-      p.smoothing, p.z, p.ignored, { out = d })
-    matmul(transposed(d), transposed(x), rows_from(dweight, first, size(d, 1)))
-    matmul(d, transposed(part), sum, { beta = i > 0 and 1.0 or 0.0 })
+M.linear_cross_entropy_backward = operator.new("linear_cross_entropy_backward",
+  function(launch, dloss, x, weight, target, lse, options)
+    local p = read(launch, x, weight, target, options, 2)
+    local dx, dweight = result(p, p.out, 1, x.dtype, p.n, p.k),
+      result(p, p.out, 2, weight.dtype, p.columns, p.k)
+    check_apart(p, dloss, lse)
+    local sum = x.dtype == f32 and dx or new(p, f32, p.n, p.k)
+    local memory = new(p, x.dtype, p.n, p.chunk)
+    each_chunk(p, function(i, first, part, logits)
+      local d = left(memory, size(logits, 1))
+      launch.rows(M.cross_entropy_part_backward, dloss, logits, target, lse, p.first + first,
+        p.all_columns, p.smoothing, p.z, p.ignored, { out = d })
+      launch.matmul(transposed(d), transposed(x), rows_from(dweight, first, size(d, 1)))
+      launch.matmul(d, transposed(part), sum, { beta = i > 0 and 1.0 or 0.0 })
+    end)
+    if sum ~= dx then launch.rows(narrowed, sum, { out = dx }) end
+    return dx, dweight
   end)
-  if sum ~= dx then narrowed(sum, { out = dx }) end
-  return dx, dweight
-end
 
 -- How many rows of logits are in memory at once.
 local function rows_at_once(p, options)
@@ -234,26 +237,30 @@ end
 --- each row, dx and dweight: the forward and the backward pass in one, which makes the logits once.
 --- Options: smoothing, z, ignored, out, and rows, how many rows of logits, of x's type, are in
 --- memory at once.
-function M.linear_cross_entropy_gradients(dloss, x, weight, target, options)
-  local p = read(x, weight, target, options, 4)
-  local loss, lse = result(p, p.out, 1, f32, p.n, 1), result(p, p.out, 2, f32, p.n, 1)
-  local dx, dweight = result(p, p.out, 3, x.dtype, p.n, p.k),
-    result(p, p.out, 4, weight.dtype, p.columns, p.k)
-  check_apart(p, dloss)
-  local n_rows = rows_at_once(p, options)
-  local memory = new(p, x.dtype, n_rows, p.columns)
-  local both = p.smoothing == 0 and sharp_both or smooth_both
-  for first = 0, p.n - 1, n_rows do
-    local n = math.min(n_rows, p.n - first)
-    local function part(t) return tiles.type_name(t) == "tensor" and rows_from(t, first, n) or t end
-    local logits, own = rows_from(memory, 0, n), part(x)
-    matmul(own, weight, logits)
-    both(part(dloss), logits, part(target), p.smoothing, p.z, p.ignored,
-      { out = { logits, part(loss), part(lse) } })
-    matmul(logits, transposed(weight), part(dx))
-    matmul(transposed(logits), transposed(own), dweight, { beta = first > 0 and 1.0 or 0.0 })
-  end
-  return loss, lse, dx, dweight
-end
+M.linear_cross_entropy_gradients = operator.new("linear_cross_entropy_gradients",
+  function(launch, dloss, x, weight, target, options)
+    local p = read(launch, x, weight, target, options, 4)
+    local loss, lse = result(p, p.out, 1, f32, p.n, 1), result(p, p.out, 2, f32, p.n, 1)
+    local dx, dweight = result(p, p.out, 3, x.dtype, p.n, p.k),
+      result(p, p.out, 4, weight.dtype, p.columns, p.k)
+    check_apart(p, dloss)
+    local n_rows = rows_at_once(p, options)
+    local memory = new(p, x.dtype, n_rows, p.columns)
+    local both = p.smoothing == 0 and sharp_both or smooth_both
+    for first = 0, p.n - 1, n_rows do
+      local n = math.min(n_rows, p.n - first)
+      local function part(t)
+        return tiles.type_name(t) == "tensor" and rows_from(t, first, n) or t
+      end
+      local logits, own = rows_from(memory, 0, n), part(x)
+      launch.matmul(own, weight, logits)
+      launch.rows(both, part(dloss), logits, part(target), p.smoothing, p.z, p.ignored,
+        { out = { logits, part(loss), part(lse) } })
+      launch.matmul(logits, transposed(weight), part(dx))
+      launch.matmul(transposed(logits), transposed(own), dweight,
+        { beta = first > 0 and 1.0 or 0.0 })
+    end
+    return loss, lse, dx, dweight
+  end)
 
 return M

@@ -38,6 +38,13 @@ def _once(x: Any) -> Any:
     return x.new_empty((*x.shape[:-1], 1), dtype=torch.float32)
 
 
+def _one(x: Any) -> Any:
+    """What all rows have once."""
+    import torch
+
+    return x.new_empty((1, 1), dtype=torch.float32)
+
+
 def _of_groups(x: Any, groups: Any) -> Any:
     import torch
 
@@ -73,6 +80,13 @@ _OPERATORS = {
     "smooth_cross_entropy": _Operator(
         "Tensor x, Tensor target, float smoothing, SymInt ignored", lambda x, *_: (_once(x), _once(x)), "loss lse",
         "x target lse smoothing ignored", (("x", "x"),)),
+    "cross_entropy_mean": _Operator(
+        "Tensor x, Tensor target, SymInt ignored", lambda x, *_: (_one(x), _one(x), _once(x), _once(x)),
+        "mean share loss lse", "share x target lse ignored", (("x", "x"),)),
+    "smooth_cross_entropy_mean": _Operator(
+        "Tensor x, Tensor target, float smoothing, SymInt ignored",
+        lambda x, *_: (_one(x), _one(x), _once(x), _once(x)), "mean share loss lse",
+        "share x target lse smoothing ignored", (("x", "x"),)),
     "linear_cross_entropy": _Operator(
         "Tensor x, Tensor weight, Tensor target, float smoothing, float z, SymInt ignored, SymInt? chunk",
         lambda x, *_: (_once(x), _once(x)), "loss lse", "x weight target lse smoothing z ignored chunk", _WEIGHT,
@@ -208,11 +222,11 @@ def cross_entropy(x: Any, target: Any, *, ignore_index: int = -100, label_smooth
 
     Rows whose target is `ignore_index` count nothing. `reduction`: "mean", "sum" or "none".
     """
-    column = target.unsqueeze(-1)
-    if label_smoothing == 0.0:
-        loss = _ops["cross_entropy"](x, column, ignore_index)[0]
-    else:
-        loss = _ops["smooth_cross_entropy"](x, column, label_smoothing, ignore_index)[0]
+    name, smoothing = ("smooth_cross_entropy", (label_smoothing,)) if label_smoothing else ("cross_entropy", ())
+    if reduction == "mean":
+        mean = _ops[name + "_mean"](x.reshape(-1, x.shape[-1]), target.reshape(-1, 1), *smoothing, ignore_index)[0]
+        return mean.reshape(())
+    loss = _ops[name](x, target.unsqueeze(-1), *smoothing, ignore_index)[0]
     return _reduced("cross_entropy", loss.squeeze(-1), target, ignore_index, reduction)
 
 

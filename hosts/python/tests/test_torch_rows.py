@@ -113,6 +113,7 @@ def test_checks():
     """What PyTorch itself asks of an operator."""
     x, w, target = data(5, 64), data(64), torch.tensor([[1], [2], [-100], [63], [0]])
     calls = {"rms_norm": (x, w, 1e-6), "add_rms_norm": (x, x, w, 1e-6), "cross_entropy": (x, target, -100),
+             "cross_entropy_mean": (x, target, -100), "smooth_cross_entropy_mean": (x, target, 0.1, -100),
              "dropout": (x, 0.5, 3),
              "linear_cross_entropy": (x, data(100, 64), target, 0.0, 0.0, -100, None),
              "linear_cross_entropy_gradients": (torch.rand(5, 1), x, data(100, 64), target, 0.1, 0.01, -100)}

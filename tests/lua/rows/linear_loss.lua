@@ -155,6 +155,48 @@ end
 -- expect: true	true	true
 -- expect: true	true
 
+-- {====== The mean, and operators of several launches ======
+
+do -- the mean leaves ignored rows out; its gradient is that of each row times a share
+  local x, more = randn(f32, row_major{N, V}), {}
+  for _, name in ipairs{"cross_entropy", "smooth_cross_entropy"} do
+    if name == "smooth_cross_entropy" then more[1] = 0.1 end
+    more[#more + 1] = IGNORED
+    local mean, share, loss, lse = rows[name .. "_mean"](x, target, table.unpack(more))
+    local sum, own = 0.0, rows[name](x, target, table.unpack(more))
+    for r = 0, N - 1 do sum = sum + loss[{r, 0}] end
+    local d = full(f32, row_major{1, 1}, 3.0)
+    local dx = rows[name .. "_mean_backward"](d, share, x, target, lse, table.unpack(more))
+    local want = rows[name .. "_backward"](full(f32, row_major{N, 1}, 3.0 / (N - 1)), x, target,
+      lse, table.unpack(more))
+    print(mean.shape, math.abs(mean[0] - sum / (N - 1)) < 1e-6,
+      math.abs(share[0] - 1 / (N - 1)) < 1e-7, allclose(loss, own), allclose(dx, want))
+    more[#more] = nil
+  end
+end
+-- expect: (1,1)	true	true	true	true
+-- expect: (1,1)	true	true	true	true
+
+do -- prepared, with given results
+  local x, w = randn(f32, row_major{N, K}), randn(f32, row_major{V, K})
+  local options = {chunk = 8, ignored = IGNORED}
+  local launch, results = rows.linear_cross_entropy:prepare(x, w, target, options)
+  local fill = kernel("fill", function(t) t[{threadIdx.x, 0}] = 7.0 end)
+  fill{grid = 1, block = N}(results[1])
+  launch()
+  print(allclose(results[1], (rows.linear_cross_entropy(x, w, target, options))), #results)
+  local e = rows.linear_cross_entropy:explain(x, w, target, options)
+  print(e.launches, e.text:match "^3 times matmul: ", e.text:match "\n(cross_entropy_merge): ")
+  local out = {}
+  for i, n in ipairs{1, 1, N, N} do out[i] = zeros(f32, row_major{n, 1}) end
+  local logits = matmul(x, w, zeros(f32, row_major{N, V}))
+  rows.cross_entropy_mean:prepare(logits, target, IGNORED, {out = out})()
+  print(allclose(out[3], results[1]), allclose(out[4], results[2]))
+end
+-- expect: true	2
+-- expect: 7	3 times matmul: 	cross_entropy_merge
+-- expect: true	true
+
 -- {====== What is refused ======
 
 local function refused(...)
@@ -171,6 +213,10 @@ refused(x, zeros(f32, 4), target)
 -- expect: linear_cross_entropy: weight is 4; expected 2 modes
 refused(x, 3, target)
 -- expect: linear_cross_entropy: weight is of type number; a tensor of 2 modes was expected
+print((select(2, pcall(rows.linear_cross_entropy.prepare, x, w, target)):gsub("^[^ ]+:%d+: ", "")))
+-- expect: row_operator: a method was called with '.'; write ':', as in rows.linear_cross_entropy:prepare(x, weight, target)
+print((select(2, pcall(rows.cross_entropy_mean, x, zeros(i32, N), -1)):gsub("^[^ ]+:%d+: ", "")))
+-- expect: cross_entropy_mean: target is 6; expected 2 modes
 refused(x, w, target, {chunks = 3})
 -- expect: linear_cross_entropy: option 'chunks' is unknown; did you mean 'chunk'?
 refused(x, w, target, {out = {zeros(f32, row_major{N, 1})}})

@@ -1,0 +1,80 @@
+-- row_operator.lua: operators of rows that launch several kernels, called, prepared and explained
+-- as a row_kernel is. Such an operator is a function f(launch, ...) that returns its results:
+-- launch.rows(k, ...) is a call of the row_kernel k, and launch.matmul(A, B, C, options) one of
+-- matmul. Both are done at once, or become steps.
+local launches = require "cuttle.operator_steps"
+local products = require "cuttle.matmul"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local at_once <const> = {
+  rows = function(k, ...) return k(...) end,
+  matmul = function(...) matmul(...) end,
+}
+
+-- A launch that collects steps and, for each call, a text.
+local function collector(steps, texts)
+  local function add(more, text)
+    table.move(more, 1, #more, #steps + 1, steps)
+    if texts then texts[#texts + 1] = text() end
+  end
+  return {
+    rows = function(k, ...)
+      local given = table.pack(...)
+      local more, results = k:steps(...)
+      add(more, function() return k.name .. ": " .. k:explain(table.unpack(given)).text end)
+      return table.unpack(results)
+    end,
+    matmul = function(...)
+      local _, name, more = products.prepare(...)
+      add(more, function() return "matmul: " .. name end)
+    end,
+  }
+end
+
+-- The texts in order, neighbouring pairs and single ones that repeat said once with their number.
+local function joined(texts)
+  local lines, counts = {}, {}
+  for _, text in ipairs(texts) do
+    if not counts[text] then lines[#lines + 1] = text end
+    counts[text] = (counts[text] or 0) + 1
+  end
+  for i, text in ipairs(lines) do
+    if counts[text] > 1 then lines[i] = ("%d times %s"):format(counts[text], text) end
+  end
+  return table.concat(lines, "\n")
+end
+
+local Operator = {}
+local operator_type = tiles.new_type("row_operator", Operator)
+
+operator_type.__call = function(self, ...) return self.f(at_once, ...) end
+
+operator_type.__tostring = function(self) return "row_operator " .. self.name end
+
+local function check_self(self)
+  if tiles.type_name(self) == "row_operator" then return end
+  tiles.fail("row_operator", "a method was called with '.'; write ':', as in "
+    .. "rows.linear_cross_entropy:prepare(x, weight, target)")
+end
+
+--- The launches as a function without arguments, to be called often, and the list of results.
+function Operator:prepare(...)
+  check_self(self)
+  local steps = {}
+  local results = { self.f(collector(steps), ...) }
+  return launches.prepare(steps), results
+end
+
+--- What is launched for these arguments: {launches =, text =}.
+function Operator:explain(...)
+  check_self(self)
+  local steps, texts = {}, {}
+  self.f(collector(steps, texts), ...)
+  return { launches = #steps, text = joined(texts) }
+end
+
+--- An operator of that name by a function f(launch, ...).
+function M.new(name, f) return setmetatable({ name = name, f = f }, operator_type) end
+
+return M
