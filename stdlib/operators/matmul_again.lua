@@ -1,13 +1,17 @@
 -- matmul_again.lua: what matmul finds out about a product, kept for the next one of other tensors
 -- that lie alike: of the same layouts, types and devices, as far from a multiple of 16 bytes, with
 -- the same options. Found again, a product takes views of its tensors and a launch.
---   find(A, B, C, options, text)    what is kept for it, or nil; and where it could be kept, or
---                                   nil. text: how einsum contracts them
---   run(known, A, B, C)             multiplies them
---   keep(place, steps)              keeps there what its steps found
+--   find(A, B, C, options, text, store)
+--                              what is kept for it, or nil; and where it could be kept, or nil.
+--                              text: how einsum contracts them; store: a table that keeps it, of a
+--                              packed weight its own
+--   run(known, A, B, C)        multiplies them
+--   keep(place, steps, extra)  keeps there what its steps found; extra: a tensor that only they
+--                              need, which run allocates anew each time, or nil
 -- What is kept holds none of these tensors. It counts only where C lies apart from A and B, by
 -- their spans.
 local internal = ...
+local on_device = require "cuttle.operator_device"
 local results = require "cuttle.operator_table"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -22,8 +26,8 @@ local common <const> = { alpha = "number", beta = "number", blocks = "number",
 local NONE <const> = {}
 local WEAK <const> = { __mode = "k" }
 
-local kept = setmetatable({}, WEAK) -- by epilogue, configuration and stream; then by text
-local n_kept, generation = 0, nil
+-- by: by epilogue, configuration and stream; then by text. n: how many; generation: of results.
+local common_store <const> = {}
 
 local function step_into(t, key)
   if key == nil then key = NONE end
@@ -35,11 +39,11 @@ local function step_into(t, key)
   return found
 end
 
-local function place_of(options)
-  if n_kept == MAX_KEPT or generation ~= results.generation then
-    kept, n_kept, generation = setmetatable({}, WEAK), 0, results.generation
+local function place_of(store, options)
+  if store.n == MAX_KEPT or store.generation ~= results.generation then
+    store.by, store.n, store.generation = setmetatable({}, WEAK), 0, results.generation
   end
-  return step_into(step_into(step_into(kept, options.epilogue), options.config), options.stream)
+  return step_into(step_into(step_into(store.by, options.epilogue), options.config), options.stream)
 end
 
 local function is_common(options)
@@ -65,16 +69,17 @@ local function is_apart(known, a, b, c)
 end
 
 --- See above. The tensors are the host's, and open.
-function M.find(A, B, C, options, text)
+function M.find(A, B, C, options, text, store)
   local launch = internal.launch
   if not is_common(options) or launch.emit_sm() or internal.kernel.is_tracing() then return nil end
   local a, b, c = launch.address(A), launch.address(B), launch.address(C)
   if not (a and b and c) then return nil end
-  local of = place_of(options)
+  store = store or common_store
+  local of = place_of(store, options)
   local key = key_of(A, B, C, a, b, c, options, text)
   local known = of[key]
   if known and not is_apart(known, a, b, c) then return nil end
-  return known, { of = of, key = key, A = A, B = B, C = C }
+  return known, { store = store, of = of, key = key, A = A, B = B, C = C }
 end
 
 -- Is no stride negative?
@@ -141,20 +146,28 @@ local function recipes_of(steps, tensors, spans)
 end
 
 --- See above.
-function M.keep(place, steps)
-  local tensors = { place.A, place.B, place.C }
-  local spans = { span_of(place.A), span_of(place.B), span_of(place.C) }
-  if not (spans[1] and spans[2] and spans[3] and are_clear(tensors, spans)) then return end
+function M.keep(place, steps, extra)
+  local tensors, spans = { place.A, place.B, place.C, extra }, {}
+  for i, t in ipairs(tensors) do
+    spans[i] = span_of(t)
+    if not spans[i] then return end
+  end
+  if not are_clear(tensors, spans) then return end
   local recipes = recipes_of(steps, tensors, spans)
   if not recipes then return end
-  place.of[place.key] = { spans = { A = spans[1], B = spans[2], C = spans[3] }, steps = recipes }
-  n_kept = n_kept + 1
+  place.of[place.key] = { spans = { A = spans[1], B = spans[2], C = spans[3] }, steps = recipes,
+                          extra = extra and { extra.dtype, extra.layout } }
+  place.store.n = place.store.n + 1
 end
 
 --- See above. On the CPU engine the launch may still wait to run. Elsewhere the views are closed,
 --- or the memory of a C that its script closes would wait for the collector.
-function M.run(known, ...)
-  local tensors, views, view = { ... }, {}, view
+function M.run(known, A, B, C)
+  local tensors, views, view = { A, B, C }, {}, view
+  if known.extra then
+    tensors[4] = on_device.new(C.device, table.unpack(known.extra))
+    views[1] = tensors[4]
+  end
   for _, step in ipairs(known.steps) do
     local args = {}
     for i, x in ipairs(step.recipe) do
@@ -166,7 +179,7 @@ function M.run(known, ...)
     end
     step.launch(table.unpack(args))
   end
-  if tensors[3].device == "cpu" then return end
+  if C.device == "cpu" then return end
   for _, x in ipairs(views) do x:close() end
 end
 

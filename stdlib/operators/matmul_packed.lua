@@ -11,6 +11,7 @@ local problems = require "cuttle.matmul_problem"
 local products = require "cuttle.matmul"
 local scales = require "cuttle.matmul_scales"
 local matrices = require "cuttle.packed_matrix"
+local again = require "cuttle.matmul_again"
 local M = {}
 
 -- Rows of A that gemm_packed.lua computes in time; more than FEWER are faster by wgmma if there are
@@ -231,19 +232,23 @@ local function split_options(options)
   return rest, options.config
 end
 
--- The steps, what computes, C, and memory that only they need, or nil.
-local function plans(A, w, C, options)
+-- C, the options, and a configuration of gemm_packed.lua among them or nil.
+local function operands(A, w, C, options)
   check_operands(A, w)
   if C ~= nil and tiles.type_name(C) ~= "tensor" and options == nil then C, options = nil, C end
   local rest, wanted = split_options(options)
   local out, opts = problems.operands(A, stand_in(A, w), C, rest)
+  return out, opts, wanted
+end
+
+-- The steps, what computes, and memory that only they need, or nil.
+local function plans(A, w, out, opts, wanted)
   local p = problems.problem(A, stand_in(A, w), out, opts)
-  if p.m == 0 or p.n == 0 then return {}, "none", out end
+  if p.m == 0 or p.n == 0 then return {}, "none" end
   local q = turned(p)
   local template = template_of(q, w, wanted)
   if not template or opts.bits ~= nil or opts.split ~= nil or opts.config ~= nil then
-    local steps, name, matrix = by_matrix(A, w, out, opts)
-    return steps, name, out, matrix
+    return by_matrix(A, w, out, opts)
   end
   q.packed = w
   local config, steps, ordered = config_of(q, w, wanted, template), {}, nil
@@ -254,20 +259,36 @@ local function plans(A, w, C, options)
   local step = products.step(q, config, opts.stream)
   steps[#steps + 1] = step
   table.move(step.after or {}, 1, #(step.after or {}), #steps + 1, steps)
-  return steps, config.name, out, ordered
+  return steps, config.name, ordered
+end
+
+-- Multiplies, and keeps at `place` what it found, unless that is nil: a step, or two with memory
+-- between them.
+local function multiply(A, w, out, opts, wanted, place)
+  local steps, _, extra = plans(A, w, out, opts, wanted)
+  launches.run(steps)
+  if place and #steps == (extra and 2 or 1) then again.keep(place, steps, extra) end
+  if extra and w.device ~= "cpu" then extra:close() end -- there, launches may still wait to run
 end
 
 --- matmul(A, packed[, C][, options]) -> C
 function M.matmul(A, w, C, options)
-  local steps, _, out, matrix = plans(A, w, C, options)
-  launches.run(steps)
-  if matrix and w.device ~= "cpu" then matrix:close() end -- there, launches may still wait to run
+  local out, opts, wanted = operands(A, w, C, options)
+  local known, place
+  if not wanted then
+    known, place = again.find(A, stand_in(A, w), out, opts, nil, w.again)
+  end
+  if known then
+    again.run(known, A, stand_in(A, w), out)
+  else
+    multiply(A, w, out, opts, wanted, place)
+  end
   return out
 end
 
 --- As matmul's prepare.
 function M.prepare(A, w, C, options)
-  local steps, name = plans(A, w, C, options)
+  local steps, name = plans(A, w, operands(A, w, C, options))
   return launches.prepare(steps), name, steps
 end
 

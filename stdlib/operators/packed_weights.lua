@@ -6,6 +6,7 @@
 --   scales  (2, n): of rows g and g + 8 of these, and group j: (_, (s n_groups + j) 8 + g)
 --   zeros   u32 (1, n) or nil: two zero points in a word, in the same order
 --   device, stand_ins  where it is; tensors of its shape, by type, for what matmul checks
+--   again  what matmul found for products with it (matmul_again.lua)
 local arguments = require "cuttle.arguments"
 local formats = require "cuttle.packed_formats"
 local launches = require "cuttle.operator_steps"
@@ -189,6 +190,7 @@ function M.pack_weights(W, options)
   local dtype = scales.dtype == f8ue8m0 and bf16 or scales.dtype
   local w = setmetatable({ type = name, shape = { n, k }, group = of.group, codes = out,
     scales = pack_pairs(pack_scales, scales, dtype, of), device = W.device, stand_ins = {},
+    again = {},
     zeros = options.zero_points and pack_pairs(pack_zeros, options.zero_points, u32, of) },
     packed_type)
   if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
@@ -213,8 +215,14 @@ function Packed:to(device)
   for key, value in pairs(self) do
     copy[key] = is_tensor(value) and value:to(device) or value
   end
-  copy.device, copy.stand_ins = copy.codes.device, {}
+  copy.device, copy.stand_ins, copy.again = copy.codes.device, {}, {}
   return copy
+end
+
+--- "packed weight u4 (4096,4096) in groups of 128, scales bf16, zero points, cuda:0"
+function packed_type.__tostring(w)
+  return ("packed weight %s (%d,%d) in groups of %d, scales %s, %s%s"):format(w.type, w.shape[1],
+    w.shape[2], w.group, w.scales.dtype, w.zeros and "zero points, " or "", w.device)
 end
 
 packed_type.__operators = {

@@ -58,3 +58,31 @@ try(part(row, 0), part(other, 0), zeros(f32, { 4, 4 }))      -- expect: anew	tru
 try(part(row, 4), part(other, 8), zeros(f32, { 4, 4 }))      -- expect: again	true
 try(part(row, 1), part(other, 8), zeros(f32, { 4, 4 }))      -- expect: anew	true
 print((select(2, pcall(matmul, part(row, 0), part(other, 0), part(row, 8))):match "C shares memory with %a+")) -- expect: C shares memory with A
+
+-- Products with packed weights, by codes and by way of a matrix of A's type, which lasts for a call.
+-- Each weight has its own.
+local packed = require "cuttle.packed_weights"
+local function weight()
+  local codes, scales = packed.quantize_weights(randn(f16, row_major{ 32, 128 }), { type = "u4" })
+  return packed.pack_weights(codes, { type = "u4", scales = scales })
+end
+local w, w2 = weight(), weight()
+local function try_packed(m, of, C, options)
+  local X = randn(f16, row_major{ m, 128 })
+  local want = reference.matmul(X, of:dequantize(f16))
+  n_choices = 0
+  local out = matmul(X, of, C, options)
+  local how = n_choices > 0 and "anew" or "again"
+  print(how, allclose(out, want, { rtol = 1e-2, atol = 1e-2 }))
+end
+try_packed(4, w)                                             -- expect: anew	true
+try_packed(4, w)                                             -- expect: again	true
+try_packed(5, w)                                             -- expect: anew	true
+try_packed(4, w2)                                            -- expect: anew	true
+try_packed(4, w, zeros(f32, row_major{ 4, 32 }))             -- expect: anew	true
+try_packed(70, w)                                            -- expect: anew	true
+try_packed(70, w)                                            -- expect: again	true
+try_packed(4, w, { config = {strips = 2} })                  -- expect: anew	true
+try_packed(4, w, { config = {strips = 2} })                  -- expect: anew	true
+try_packed(4, w)                                             -- expect: again	true
+print((tostring(w):gsub(", [%w:]+$", ""))) -- expect: packed weight u4 (32,128) in groups of 128, scales f16
