@@ -1,6 +1,7 @@
--- fuzz_products.lua: random products of matmul with scales, outputs, reductions and glu, on the
--- device in use, against plain loops over reference.matmul on the host. Elements are small integers
--- and scales powers of two, so that all but sums of rows is exact.
+-- fuzz_products.lua: random products of matmul with scales, outputs, reductions and glu, and of
+-- groups whose rows are gathered and scattered, on the device in use, against plain loops over
+-- reference.matmul on the host. Elements are small integers and scales powers of two, so that all
+-- but sums of rows is exact.
 --   cuttle scripts/fuzz_products.lua [seconds] [seed]
 local seconds, seed = tonumber(arg[1]) or 20, math.tointeger(arg[2]) or 1
 local BLOCK <const> = 128
@@ -85,19 +86,116 @@ local function count_wrong(p)
   return wrong
 end
 
+-- {====== Groups whose rows are by an index ======
+
+local grouped_configs <const> = {
+  f16 = { "mma 64x64x64", "mma 128x64x64", "hopper 128x128x64, gather", "hopper 256x128x64, gather",
+          "hopper 64x64x64", "hopper 128x128x64", "hopper 256x128x64", "hopper 192x128x64" },
+  f32 = { "simt 64x64x16 turned", "simple 64x64x16", "cpu 32x32x8" },
+}
+
+local function weighted(v, e) return v * e.weights[e.m] end
+local function paired(v, w, e) return (v + 2 * w) * e.weights[e.m] end
+
+-- n random rows of `of`, some outside if there may be, as a list and a tensor.
+local function index(n, of, outside)
+  local list = {}
+  for i = 1, n do list[i] = outside and chance(20) and one_of { -1, of } or math.random(of) - 1 end
+  return list, from_table(i32, list):to(here)
+end
+
+local function permutation(n)
+  local list = {}
+  for i = 1, n do list[i] = i - 1 end
+  for i = n, 2, -1 do
+    local j = math.random(i)
+    list[i], list[j] = list[j], list[i]
+  end
+  return list, from_table(i32, list):to(here)
+end
+
+-- Groups of random sizes, some empty, which leave the last rows out.
+local function random_groups()
+  local p = { name = one_of { "f16", "f16", "f32" }, ends = {}, columns = 16 * math.random(12),
+              k = 16 * math.random(18), kind = one_of { "store", "add", "glu", "plain" }, rows = 0 }
+  for g = 1, math.random(6) do
+    p.rows = p.rows + (chance(4) and 0 or math.random(200))
+    p.ends[g] = p.rows
+  end
+  p.m, p.tokens = p.rows + math.random(5), math.random(120)
+  p.n = p.kind == "glu" and 2 * p.columns or p.columns
+  p.gathers = p.kind == "glu" or chance(2)
+  p.config = not chance(3) and one_of(grouped_configs[p.name]) or nil
+  return p
+end
+
+local function multiply_groups(p)
+  local dtype, g = require "cuttle"[p.name], #p.ends
+  local high = p.gathers and p.tokens or p.m
+  p.A = view(small(dtype, high, p.k), row_major{high, p.k})
+  p.B = view(small(dtype, p.n * g, p.k), layout({p.n, p.k, g}, {p.k, 1, p.n * p.k}))
+  local how = { config = p.config, groups = from_table(i32, p.ends):to(here),
+                epilogue = p.kind == "glu" and paired or weighted, glu = p.kind == "glu" or nil }
+  p.weights = {}
+  for i = 1, p.m do p.weights[i] = one_of { 0.5, 1.0, 2.0 } end
+  how.operands = { weights = from_table(f32, p.weights):to(here) }
+  if p.gathers then p.from, how.gather = index(p.m, p.tokens, true) end
+  local rows = p.m
+  if p.kind == "store" then p.to, how.scatter = permutation(p.m) end
+  if p.kind == "add" then
+    rows = math.random(60)
+    local to, t = index(p.m, rows, true)
+    p.to, how.scatter = to, { t, "add" }
+  end
+  p.C = zeros(f32, row_major{rows, p.columns}):to(here)
+  return pcall(matmul, p.A, p.B, p.C, how)
+end
+
+local function count_wrong_groups(p)
+  local C, wrong, expected, first = p.C:to("cpu"), 0, {}, 0
+  local A, B = reference.cast(p.A, f32):to("cpu"), reference.cast(p.B, f32):to("cpu")
+  for g, last in ipairs(p.ends) do
+    local R = reference.matmul(A, B(_, _, g - 1)):to("cpu")
+    for i = first, last - 1 do
+      local from, to = p.from and p.from[i + 1] or i, p.to and p.to[i + 1] or i
+      local is_there = from >= 0 and from < size(A, 0)
+      for j = 0, p.columns - 1 do
+        local v = 0
+        if is_there and p.kind == "glu" then
+          v = R[{from, 2 * j}] + 2 * R[{from, 2 * j + 1}]
+        elseif is_there then
+          v = R[{from, j}]
+        end
+        local at = to * p.columns + j
+        expected[at] = (expected[at] or 0) + v * p.weights[i + 1]
+      end
+    end
+    first = last
+  end
+  for i = 0, size(C, 0) - 1 do
+    for j = 0, p.columns - 1 do
+      if C[{i, j}] ~= (expected[i * p.columns + j] or 0) then wrong = wrong + 1 end
+    end
+  end
+  return wrong
+end
+
+-- {====== All of it ======
+
 math.randomseed(seed)
 local n, n_refused, n_bad, began = 0, 0, 0, os.time()
 while os.difftime(os.time(), began) < seconds do
-  local p = random_problem()
-  local ok, why = multiply(p)
+  local in_groups = chance(3)
+  local p = in_groups and random_groups() or random_problem()
+  local ok, why = (in_groups and multiply_groups or multiply)(p)
   if not ok and (why:find "is not for this problem" or why:find "take another configuration") then
     n_refused = n_refused + 1
   else
-    local wrong = ok and count_wrong(p) or why
+    local wrong = ok and (in_groups and count_wrong_groups or count_wrong)(p) or why
     n = n + 1
     if wrong ~= 0 then
       n_bad = n_bad + 1
-      print(p.name, p.m, p.n, p.k, p.config, p.glu, p.by_rows, wrong)
+      print(p.name, p.m, p.n, p.k, p.config, p.kind or p.glu, p.gathers or p.by_rows, wrong)
     end
   end
 end

@@ -22,7 +22,7 @@ M.arguments = {
   ["one_shot_all_reduce"] = "1000",
   ["two_shot_all_reduce"] = "1000", ["saxpy"] = "1024",
   ["histogram"] = "10000", ["grouped_gemm_pointers"] = "3 100", ["mandelbrot"] = "32",
-  ["w4a16"] = "20 100 128", ["boxes"] = "300",
+  ["w4a16"] = "20 100 128", ["boxes"] = "300", ["expert_layer"] = "20 16 24 4 2",
 }
 
 -- {====== Examples with something added that needs what the example itself does not ======
@@ -125,6 +125,20 @@ operators["matmul groups, hopper"] = function()
   local ends = from_table(i32, {130, 140, 200, 300})
   matmul(A, B, zeros(f16, row_major{300, 72}), {config = hopper{schedule = "ping-pong",
     tile = {64, 64, 64}}, groups = ends, beta = 1})
+end
+operators["matmul groups by an index, hopper"] = function()
+  local A, B, hidden = rand(f16, row_major{60, 128}), rand(f16, {144, 128, 2}),
+    zeros(f16, row_major{200, 72})
+  local tokens = view(arange(i32, 240), layout{200})
+  local how = {groups = from_table(i32, {130, 200}), gather = tokens, glu = true,
+               config = hopper{schedule = "cooperative", tile = {64, 128, 64}, gathers = true,
+                               stages = 4},
+               epilogue = function(gate, up) return gate * up end}
+  matmul(A, B, hidden, how)
+  for _, scatter in ipairs{tokens, {tokens, "add"}} do
+    matmul(hidden, rand(f16, {64, 72, 2}), zeros(f32, row_major{200, 64}), {groups = how.groups,
+      config = hopper{schedule = "ping-pong", tile = {64, 64, 64}}, scatter = scatter})
+  end
 end
 operators["matmul nested, hopper"] = function()
   matmul(rand(f16, L"((13,12),(64,6)):((64,960),(1,960))"), rand(f16, row_major{72, 384}),

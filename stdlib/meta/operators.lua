@@ -30,7 +30,8 @@
 --- `groups`, an i32 tensor (G) on the device, holds the end of each group of rows. A group begins
 --- where the previous one ends. B is then (N,K,G), and l is the group. If A is (M,K,G) and B is
 --- (N,K), the groups are columns of C. If A is (M,K) and B is (N,K), the groups are parts of K, and
---- C is (M,N,G). Rows outside all groups do not change.
+--- C is (M,N,G). Rows outside all groups do not change. `gather` and `scatter`, i32 tensors (M),
+--- name the row of A, and of C, for each row of the product; `scatter = {rows, "add"}` adds to C.
 ---
 --- The operands may be sharded tensors if all are sharded over the same mesh. Then C is sharded
 --- too. If K is spread over an axis, C has partial sums over this axis. If the shardings of A and B

@@ -211,7 +211,7 @@ end
 function Epilogue:staged(plan, thr_mma, sums, memory, tile_of_C, places)
   local variant = self.variant
   if variant.glu then
-    local part = nested.elements(variant, tile_of_C.matrix)
+    local part = nested.elements(variant, tile_of_C.source)
     return self:store(sums, part, thr_mma:partition_C(places))
   end
   local dtype, bM = variant.c_dtype, variant.tile[1]

@@ -42,8 +42,9 @@ local function check_tensor(op, groups, device)
   end
 end
 
---- The groups of a product, as `op` takes it: {ends =, n =, mode = "m", "n" or "k"}.
-function M.read(op, groups, A, B)
+--- The groups of a product, as `op` takes it: {ends =, n =, mode = "m", "n" or "k"}. Ends are up to
+--- `extent`, or to that of the mode.
+function M.read(op, groups, A, B, extent)
   check_tensor(op, groups, A.device)
   local mode, n = kinds[rank(A) .. " " .. rank(B)], size(groups)
   if mode == nil then
@@ -57,7 +58,7 @@ function M.read(op, groups, A, B)
   end
   if groups.device == "cpu" then
     local along = mode == "n" and B or A
-    check_ends(op, groups, size(along, mode == "k" and 1 or 0), names[mode])
+    check_ends(op, groups, extent or size(along, mode == "k" and 1 or 0), names[mode])
   end
   return { ends = groups, n = n, mode = mode }
 end

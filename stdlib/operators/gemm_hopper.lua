@@ -27,6 +27,7 @@
 --   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
+local indexed = require "cuttle.gemm_indexed"
 local multiply = require "cuttle.gemm_hopper_multiply"
 local nested = require "cuttle.gemm_hopper_nested"
 local reduce = require "cuttle.gemm_reduce"
@@ -403,7 +404,7 @@ local function multiply_all(variant, plan, block, C, ending)
   end
   local state = pipeline_state(variant.stages)
   local out = store.begin(plan.stored, plan.store, block.memory, block.fetched, group,
-    C, tma_tensor(C), block.l)
+    C, tma_tensor(C), block.l, block.by)
 
   local function block_row(row)
     return plan.high > 1 and row * plan.high + cluster_rank() or row
@@ -513,7 +514,9 @@ function M.make(variant, ranks)
     end
     if variant.batched then block.batches = size(C, 2) end
     if variant.grouped then
-      block.ends, block.extent = table.remove(operands, 1), size(C, 1)
+      block.ends = table.remove(operands, 1)
+      block.by = indexed.take(variant, operands)
+      block.extent = block.by.extent or size(C, 1)
     end
     local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, operands),
                      operands = operands }

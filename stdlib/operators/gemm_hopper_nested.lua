@@ -2,6 +2,8 @@
 -- matrices, which TMA does not copy: all its threads gather them by cp.async (gemm_nested.lua). A
 -- slot is full when TMA has brought its part, if there is one, and each thread has said that its
 -- copies are there, which it does LAG tiles of K later.
+local grouping = require "cuttle.gemm_groups"
+local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
 local M = {}
 
@@ -11,12 +13,13 @@ local LAG <const> = 2 -- tiles of K on their way to a thread's slots
 
 --- Why the kernel cannot take a problem's nested matrices, or cannot do without any; nil: it can.
 function M.trouble(config, p)
-  local is_nested = p.nested and (p.nested.A or p.nested.B or not p.glu)
+  local is_stored = p.glu or p.rows and p.rows.scatter -- as TMA brings it, or row by row
+  local is_nested = p.nested and (p.nested.A or p.nested.B or not is_stored)
   if not config.gathers then
     return is_nested and "it copies with TMA, which needs one stride per mode" or nil
   elseif not is_nested then
     return "it gathers what has modes with more than one stride, and no mode has"
-  elseif p.nested.C then
+  elseif p.nested.C and not is_stored then
     return "it stores C with TMA, which supports no mode with more than one stride"
   end
   for _, name in ipairs { "A", "B" } do
@@ -82,8 +85,19 @@ local function announcer(variant, block)
   end
 end
 
+-- What begins tiles of a group: its rows of X, which are its own or by an index, and its Y.
+local function of_group(variant, block, X, Y, group)
+  local bM, bK = variant.tile[1], variant.tile[3]
+  local index, boxes = block.by.gather, tma_tensor(Y)
+  local rows = index and indexed.part(X(_, _, 0), 0, index, group)
+    or grouping.part(X(_, _, 0), 0, group)
+  return gatherer(variant, "B", rows, block.rows),
+    loader(rank(boxes) == 2 and boxes or boxes(_, _, group.g), {bM, bK}, block.columns)
+end
+
 --- All tiles of X, whose rows are B's, and of Y, whose rows are A's, as slots become empty: for all
---- threads of the group. each_tile(f) calls f(row, column).
+--- threads of the group. each_tile(f) calls f(row, column, group), the group nil where there are
+--- none.
 function M.load_all(variant, plan, block, X, Y, each_tile)
   local bM, bN, bK = table.unpack(variant.tile)
   local function of(name, matrix, rows, ring)
@@ -92,12 +106,17 @@ function M.load_all(variant, plan, block, X, Y, each_tile)
     local boxes = tma_tensor(matrix)
     return loader(rank(boxes) == 2 and boxes or boxes(_, _, l), {rows, bK}, ring)
   end
-  local begin_X, begin_Y = of("B", X, bN, block.rows), of("A", Y, bM, block.columns)
+  local begin_X, begin_Y
+  if not variant.grouped then
+    begin_X, begin_Y = of("B", X, bN, block.rows), of("A", Y, bM, block.columns)
+  end
   local bytes = plan.tma_bytes
   local state = pipeline_state(variant.stages, {parity = 1}) -- all slots are empty at first
   local announce, n_begun = announcer(variant, block), 0
-  each_tile(function(row, column)
-    local bring_X, bring_Y = begin_X(row), begin_Y(column)
+  each_tile(function(row, column, group)
+    local from_X, from_Y = begin_X, begin_Y
+    if group ~= nil then from_X, from_Y = of_group(variant, block, X, Y, group) end
+    local bring_X, bring_Y = from_X(row), from_Y(column)
     for k in range(block.k_tiles) do
       local slot = state.slot
       local full = block.full[slot]

@@ -5,9 +5,11 @@
 -- Where beta is not 0, TMA brings what C holds into the same buffers, while the tile is multiplied.
 local epilogue = require "cuttle.gemm_epilogue"
 local grouping = require "cuttle.gemm_groups"
+local indexed = require "cuttle.gemm_indexed"
+local nested = require "cuttle.gemm_nested"
 local M = {}
 
-local GROUP <const>, ROWS <const> = 128, 64
+local GROUP <const>, WARP <const>, ROWS <const> = 128, 32, 64
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128
 local LEAST_BITS <const> = 256 -- of a line that is swizzled
 local FIRST_ID <const> = 3 -- of the groups' named barriers
@@ -73,9 +75,9 @@ function M.plan(variant, mma_of, rows, permuted)
   end
   if variant.grouped then
     local one = atom(("UniversalCopy<u%d>"):format(dtype.bits), dtype)
-    local along = line // VECTOR_BITS
-    plan.by_rows = tiled_copy(one, row_major{GROUP // along, along},
-      row_major{1, VECTOR_BITS // dtype.bits})
+    local wide = variant.scatter == "add" and 1 or VECTOR_BITS // dtype.bits
+    local along = math.min(line // (wide * dtype.bits), WARP)
+    plan.by_rows = tiled_copy(one, row_major{GROUP // along, along}, row_major{1, wide})
   end
   return plan
 end
@@ -102,12 +104,14 @@ local function batch_of(C, out, l)
   return select(M.of_batch(C, l), 1, 0), select(M.of_batch(out, l), 1, 0)
 end
 
---- In a kernel: a group's way from sums to C (M,N,L), batch l; `out` are C's coordinates for TMA.
-function M.begin(variant, plan, memory, full, group, all, all_out, l)
+--- In a kernel: a group's way from sums to C (M,N,L), batch l; `out` are C's coordinates for TMA;
+--- by.scatter: see gemm_indexed.lua.
+function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
   local i = threadIdx.x % GROUP
   local C, out = batch_of(all, all_out, l)
   return setmetatable({ variant = variant, plan = plan, memory = memory(_, _, _, group), C = C,
-    all = all, all_out = all_out, l = l, is_first = i == 0, thr = plan.like:get_slice(i),
+    all = all, all_out = all_out, l = l, index = by and by.scatter, is_first = i == 0,
+    thr = plan.like:get_slice(i),
     copier = plan.tiled and plan.tiled:get_slice(i),
     together = named_barrier(FIRST_ID + group, GROUP),
     full = full, first_full = full and group * plan.buffers,
@@ -137,6 +141,10 @@ function Store:of(group)
   local new = copied(self)
   new.group, new.l = group, group.g
   new.first = {group.first, 0}
+  if self.index then
+    new.scattered = nested.gather(self.variant, indexed.part(self.C, 0, self.index, group),
+      self.variant.nested_C, 1, {1, 2})
+  end
   new.C = grouping.part(self.C, 0, group)
   new.out = domain_offset(new.first, self.out)
   return new
@@ -146,21 +154,30 @@ end
 
 -- Are all rows of the passes at `row` the group's? TMA would touch others'.
 local function is_whole(self, row)
-  return not self.group or (row + 1) * ROWS <= self.group.rows
+  return not self.group or not self.index and (row + 1) * ROWS <= self.group.rows
 end
 
--- A pass's part of C for the threads, where the block's tile may overhang: a pass, too, may lie
--- outside, which a tile of its size alone would not know.
-local function guarded_part(self, at)
-  local plan, bM, bN = self.plan, self.variant.tile[1], self.variant.tile[2]
-  return tile(tile(guard(self.C), {bN, bM}, {at.tile_row, at.tile_column}),
-    {ROWS, plan.columns}, {at.row % (bN // ROWS), at.column % plan.passes})
+-- A pass's part of C, or of what is shaped so, where the block's tile may overhang: a pass, too,
+-- may lie outside, which a tile of its size alone would not know.
+local function part_of(self, C, at)
+  local plan, bM, bN = self.plan, M.width(self.variant), self.variant.tile[2]
+  return tile(tile(C, {bN, bM}, {at.tile_row, at.tile_column}), {ROWS, plan.columns},
+    {at.row % (bN // ROWS), at.column % plan.passes})
 end
 
 -- The same and a buffer, as the threads copy them, in adjacent wide accesses: C's part first.
 local function copied_parts(self, buffer, at)
   local thr = self.plan.by_rows:get_slice(threadIdx.x % GROUP)
-  return thr:partition_S(guarded_part(self, at)), thr:partition_S(self.memory(_, _, buffer))
+  return thr:partition_S(part_of(self, guard(self.C), at)),
+    thr:partition_S(self.memory(_, _, buffer))
+end
+
+-- A buffer to the rows of C that the index names.
+local function scatter(self, buffer, at)
+  local thr = self.plan.by_rows:get_slice(threadIdx.x % GROUP)
+  local places = thr:partition_S(part_of(self, nested.places(self.scattered.source), at))
+  nested.store(self.scattered, nested.rows(self.scattered, places), places,
+    thr:partition_S(self.memory(_, _, buffer)))
 end
 
 -- {====== What C holds ======
@@ -273,8 +290,12 @@ local function out_of(self, buffer, gC, at)
     end
     return
   end
-  local to, from = copied_parts(self, buffer, at)
-  copy(from, to)
+  if self.index then
+    scatter(self, buffer, at)
+  else
+    local to, from = copied_parts(self, buffer, at)
+    copy(from, to)
+  end
   if self.is_first then tma_store_commit() end
   if self.plan.fetches then -- TMA writes the buffer next
     fence_proxy_async()

@@ -11,6 +11,7 @@
 -- nil, or how many adjacent elements lie adjacent in memory wherever a tile is cut into as many:
 -- the most that are read at once. variant.even_A and even_B say whether K divides evenly.
 local internal = ...
+local indexed = require "cuttle.gemm_indexed"
 local M = {}
 
 local WIDE_BITS <const> = 128
@@ -62,20 +63,27 @@ end
 -- {====== In a kernel ======
 
 --- The coordinates of the elements of a matrix, in place of its elements.
-function M.places(matrix) return identity_tensor{size(matrix, 0), size(matrix, 1)} end
+function M.places(matrix) return identity_tensor(indexed.extents(matrix)) end
 
 --- What reads and writes a nested matrix in vectors of n adjacent elements. Parts of it come as
 --- coordinates (V,X,Y): rows depend on mode `ways[1]` of these and columns on `ways[2]`; V are
 --- adjacent rows (mode 0 of the matrix) or columns (1), by `along`.
 function M.gather(variant, matrix, n, along, ways)
-  return { matrix = matrix, n = n, along = along, ways = ways, ragged = variant.ragged,
-           extent = {size(matrix, 0), size(matrix, 1)},
-           offsets = {get_mode(matrix.layout, 0), get_mode(matrix.layout, 1)} }
+  local of = indexed.is(matrix) and matrix or nil
+  local tensor = of and of.tensor or matrix
+  return { matrix = tensor, n = n, along = along, ways = ways, ragged = variant.ragged,
+           extent = indexed.extents(matrix), source = matrix,
+           indexed = of and of.index and of.mode + 1, adds = of and variant.scatter == "add",
+           offsets = {get_mode(tensor.layout, 0), get_mode(tensor.layout, 1)} }
 end
 
 -- Where a row (which = 1) or column (2) begins, in vectors, and whether there is such a one.
 -- Columns of even tiles are all there.
 local function begin(gather, which, i)
+  if which == gather.indexed then
+    local place, is_there = indexed.place(gather.source, i)
+    return { offset = gather.offsets[which](place) // gather.n, is_inside = is_there }
+  end
   local at = { offset = gather.offsets[which](i) // gather.n }
   if gather.ragged and not (which == 2 and gather.even) then
     at.is_inside = i < gather.extent[which]
@@ -86,6 +94,11 @@ end
 local function is_inside(row, column)
   if column.is_inside == nil then return row.is_inside end
   return row.is_inside and column.is_inside
+end
+
+-- Writes registers to a vector of the matrix.
+local function put(gather, part, vector)
+  if gather.adds then atomic_add(vector, 0, part[0]) else copy(part, vector) end
 end
 
 -- Where a tile overhangs, the vector is one of a guarded tensor that has no other.
@@ -148,7 +161,7 @@ end
 --- The other way round.
 function M.store(gather, rows, places, from)
   each(gather, rows, begins(gather, places, 2), places, from, 0, last_of(places),
-    function(vector, part) copy(part, vector) end)
+    function(vector, part) put(gather, part, vector) end)
 end
 
 -- {====== Tiles on their way to shared memory ======
@@ -212,7 +225,13 @@ function M.tile_of_C(variant, matrix, at)
 end
 
 --- Writes one element.
-function M.write_at(gather, place, value) element(gather, place)[0] = value end
+function M.write_at(gather, place, value)
+  if gather.adds then
+    atomic_add(element(gather, place), 0, value)
+  else
+    element(gather, place)[0] = value
+  end
+end
 
 --- Reads the elements at `places` into registers.
 function M.read(gather, places, to)
@@ -221,7 +240,7 @@ end
 
 --- Writes registers to the elements at `places`.
 function M.write(gather, places, from)
-  for i in range(size(from)) do element(gather, places[i])[0] = from[i] end
+  for i in range(size(from)) do M.write_at(gather, places[i], from[i]) end
 end
 
 return M

@@ -2,6 +2,7 @@
 -- tiles. With variant.group = g it is one line, in which g rows of tiles are walked together, so
 -- that blocks that run at the same time share what they read.
 local grouping = require "cuttle.gemm_groups"
+local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
 local scales = require "cuttle.gemm_scales"
 local M = {}
@@ -53,25 +54,31 @@ end
 
 -- Of groups of rows (mode 0) or columns (1) of C. A group's tiles go along that mode first: blocks
 -- that run together share what they read of the group's own matrix.
-local function grouped_tile(variant, A, B, C, ends, mode)
+local function grouped_tile(variant, A, B, C, operands, mode)
+  local ends, by = table.remove(operands, 1), indexed.take(variant, operands)
   local rows, columns = variant.tile[mode + 1], variant.tile[2 - mode]
-  local way = { ends = ends, extent = size(C, mode), rows = rows,
+  local extents, first = { size(C, 0), size(C, 1) }, { 0, 0 }
+  extents[mode + 1] = by.extent or extents[mode + 1]
+  local way = { ends = ends, extent = extents[mode + 1], rows = rows,
                 times = cdiv(size(C, 1 - mode), columns) }
   local group, i, is_there = grouping.find(way, blockIdx.x)
   local along = max(cdiv(group.rows, rows), 1)
   local at = { l = group.g, is_there = is_there, m = i % along, n = i // along,
-               A = A(_, _, 0), B = B(_, _, group.g), C = grouping.part(C(_, _, 0), mode, group) }
-  local places, first = identity_tensor(shape(C(_, _, 0))), { 0, 0 }
+               A = A(_, _, 0), B = B(_, _, group.g) }
+  at.C = variant.nested_C and indexed.until_end(C(_, _, 0), mode, by.scatter, group)
+    or grouping.part(C(_, _, 0), mode, group)
   if mode == 1 then at.m, at.n, at.A, at.B = at.n, at.m, A(_, _, group.g), B(_, _, 0) end
   local own = mode == 0 and "A" or "B"
-  at[own] = grouping.part(at[own], 0, group)
+  at[own] = by.gather and indexed.part(at[own], 0, by.gather, group)
+    or grouping.part(at[own], 0, group)
   first[mode + 1] = group.first
-  at.places = domain_offset(first, places)
+  at.places = domain_offset(first, identity_tensor(extents))
   return at
 end
 
 -- Of groups along K.
-local function deep_tile(variant, A, B, C, ends)
+local function deep_tile(variant, A, B, C, operands)
+  local ends = table.remove(operands, 1)
   local m, n, l = M.place(variant, C)
   local group = grouping.group(ends, l, size(A, 1))
   return { m = m, n = n, l = l, is_there = true, C = C(_, _, l),
@@ -89,13 +96,14 @@ local modes <const> = { m = 0, n = 1 }
 function M.tile(variant, A, B, C, operands)
   local at
   if variant.grouped then
-    local ends = table.remove(operands, 1)
     if variant.grouped == "k" then
-      at = deep_tile(variant, A, B, C, ends)
+      at = deep_tile(variant, A, B, C, operands)
     else
-      at = grouped_tile(variant, A, B, C, ends, modes[variant.grouped])
+      at = grouped_tile(variant, A, B, C, operands, modes[variant.grouped])
     end
-    at.A, at.B, at.C = guard(at.A), guard(at.B), guard(at.C)
+    for _, name in ipairs { "A", "B", "C" } do
+      if not variant["nested_" .. name] then at[name] = guard(at[name]) end
+    end
   else
     local m, n, l = M.place(variant, C)
     at = { m = m, n = n, l = l, is_there = true, A = operand(variant, "A", A, l),

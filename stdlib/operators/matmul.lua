@@ -31,6 +31,7 @@
 --   scales           of A and B (gemm_scales.lua); their operands come before the bias
 --   ragged           a tile overhangs: operands and C are to be guarded
 --   nested_A, nested_B, nested_C, even_A, even_B  of a nested operand: see gemm_nested.lua
+--   gathers_rows, scatter  see gemm_indexed.lua
 --   group            see gemm_raster.lua
 --   plain            nothing is done with the sums: alpha is 1, beta 0, no bias, no epilogue
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
@@ -38,6 +39,7 @@
 local tiles = require "cuttle.tiles"
 local bits = require "cuttle.bits"
 local raster = require "cuttle.gemm_raster"
+local indexed = require "cuttle.gemm_indexed"
 local split = require "cuttle.gemm_split"
 local nested = require "cuttle.gemm_nested"
 local configs = require "cuttle.matmul_configs"
@@ -100,6 +102,7 @@ local function distinctions(config, p, group)
     rows[#rows + 1] = { "batched", is_batched(config, p.m, p.n, p.l, p.groups) }
   end
   if p.nested then add_nested(rows, config, p) end
+  if p.rows then table.move(indexed.distinctions(p.rows), 1, 2, #rows + 1, rows) end
   if p.scales then rows[#rows + 1] = { "text_of_scales", scales.text(p.scales) } end
   if p.named then
     rows[#rows + 1] = { "text_of_named", epilogues.text(p.named) }
@@ -145,6 +148,10 @@ local function args_of(config, p, operands)
   local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
   if p.groups then args[#args + 1] = p.groups.ends end
+  if p.rows then
+    args[#args + 1] = p.rows.gather
+    args[#args + 1] = p.rows.scatter
+  end
   if p.scales then table.move({ p.scales.A.tensor, p.scales.B.tensor }, 1, 2, #args + 1, args) end
   if p.bias then args[#args + 1] = p.bias end
   for _, x in ipairs(operands or p.operands) do args[#args + 1] = x end

@@ -178,8 +178,9 @@ local function check_glu(options, p)
   elseif n % 2 ~= 0 then
     fail("B is %s; with glu columns 2n and 2n + 1 of the product make one, so N must be even",
       shape(p.b.tensor))
-  elseif p.groups then
-    fail("there are groups; glu does not support them")
+  elseif p.groups and p.groups.mode ~= "m" then
+    fail("A is %s and B is %s; with glu groups are of rows: A (M,K), B (N,K,G)",
+      shape(p.a.tensor), shape(p.b.tensor))
   elseif options.beta ~= nil and options.beta ~= 0 then
     fail("beta is %s; with glu C is not read", options.beta)
   elseif c.stride[2] ~= 1 and c.extent[2] > 1 then
@@ -224,7 +225,8 @@ function M.read(options, p)
     places[i] = i
   end
   local c = arguments.flat(p.c)
-  check_in_place(c, described(operands, names_of(operands, "operands") or places))
+  check_in_place(c, described(operands, names_of(operands, "operands") or places),
+    p.rows and p.rows.scatter)
   if made then
     return { epilogue = epilogue, operands = made.operands, named = made.named,
              glu = options.glu or nil }

@@ -9,11 +9,12 @@
 --   epilogue, operands, named, glu     see matmul_epilogue.lua
 --   pairs_C          of glu: C itself; C then has each of its columns twice
 --   scales           see matmul_scales.lua
---   groups, nested   see gemm_groups.lua and gemm_nested.lua
+--   groups, rows, nested   see gemm_groups.lua, gemm_indexed.lua and gemm_nested.lua
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local epilogues = require "cuttle.matmul_epilogue"
 local grouping = require "cuttle.gemm_groups"
+local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
 local configs = require "cuttle.matmul_configs"
 local scales = require "cuttle.matmul_scales"
@@ -56,8 +57,8 @@ local function check_operand(x, name)
 end
 
 local known_options <const> =
-  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "glu", "groups", "operands",
-    "outputs", "scale_a", "scale_b", "split", "stream" }
+  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "gather", "glu", "groups",
+    "operands", "outputs", "scale_a", "scale_b", "scatter", "split", "stream" }
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name, takes_nested)
@@ -86,9 +87,10 @@ local function batches_of(a, b, groups)
   return math.max(a.extent[3], b.extent[3])
 end
 
-local function check_result(a, b, c, options, groups)
+local function check_result(a, b, c, options, groups, rows)
   local columns = options.glu and b.extent[1] // 2 or b.extent[1]
-  local expected = { a.extent[1], columns, batches_of(a, b, groups) }
+  local expected = { rows and (rows.scatter and c.extent[1] or rows.n) or a.extent[1], columns,
+                     batches_of(a, b, groups) }
   for i = 1, 3 do
     if c.extent[i] ~= expected[i] then
       fail("C is %s; expected (%d,%d%s), as A is %s and B is %s", text_of(c), expected[1],
@@ -153,13 +155,13 @@ local function to_blocks(blocks)
   return blocks
 end
 
--- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n.
-local function to_bias(bias, c, groups)
+-- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n. Rows of C: `rows` if given.
+local function to_bias(bias, c, groups, rows)
   if not is_tensor(bias) or bias.device == nil then
     fail("bias is of type %s; expected a tensor (N) or (M,N)", tiles.type_name(bias))
   end
   local t = describe(bias, "bias")
-  local m, n, l = table.unpack(c.extent)
+  local m, n, l = rows and rows.n or c.extent[1], c.extent[2], c.extent[3]
   local stride
   if rank(bias) == 1 and t.extent[1] == n then
     stride = { 0, t.stride[1], 0 }
@@ -204,7 +206,16 @@ local function transposed(t)
   local extent, stride = t.extent, t.stride
   local of = t.nested
   return { name = t.name, tensor = t.tensor, extent = { extent[2], extent[1], extent[3] },
-           stride = { stride[2], stride[1], stride[3] }, nested = of and { of[2], of[1], of[3] } }
+           stride = { stride[2], stride[1], stride[3] }, nested = of and { of[2], of[1], of[3] },
+           rows = t.rows and 3 - t.rows, adds = t.adds }
+end
+
+-- An operand whose rows, mode 1, are by an index: it is gathered.
+local function by_index(t, adds)
+  local modes = {}
+  for i = 1, 3 do modes[i] = { t.extent[i], t.stride[i] } end
+  return { name = t.name, tensor = t.tensor, extent = t.extent, stride = t.stride, nested = modes,
+           rows = 1, adds = adds }
 end
 
 -- Is C contiguous along N, rather than along M?
@@ -224,26 +235,31 @@ local along <const> = { mn = 1, k = 2 } -- the mode that is contiguous
 
 -- What is nested in a problem of these operands, and how much of it is read at once: {A =, B =,
 -- C =}; nil: nothing is.
-local function nested_of(a, b, c, groups)
+local function nested_of(a, b, c, groups, glu)
   if not (a.nested or b.nested or c.nested) then return nil end
-  if groups then
+  if groups and (a.nested and not a.rows or b.nested and not b.rows
+    or c.nested and not (c.rows or glu)) then
     fail("there are groups, and %s has a mode with more than one stride; groups need matrices "
-      .. "with one stride per mode", (a.nested or c.nested) and "A or C" or "B")
+      .. "with one stride per mode", b.nested and not b.rows and "B" or "A or C")
   end
-  return { A = a.nested and nested.vector(a.tensor, a.nested, along[major_of(a)]),
-           B = b.nested and nested.vector(b.tensor, b.nested, along[major_of(b)]),
-           C = c.nested and nested.vector(c.tensor, c.nested, 1) }
+  local function vector(t, way)
+    return t.nested and (t.rows == way and 1 or nested.vector(t.tensor, t.nested, way))
+  end
+  return { A = vector(a, along[major_of(a)]), B = vector(b, along[major_of(b)]),
+           C = vector(c, c.adds and c.rows or 1) }
 end
 
 --- The problem of checked operands and options.
 function M.problem(A, B, C, options)
   local a, b, c = describe(A, "A", true), describe(B, "B", true), describe(C, "C", true)
-  local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B) or nil
+  local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B,
+    is_tensor(options.gather) and size(options.gather) or nil) or nil
+  local rows = indexed.read(options, a, c, groups)
   check_extents(a, b, groups)
-  check_result(a, b, c, options, groups)
+  check_result(a, b, c, options, groups, rows)
   check_types(a, b, c, options)
   check_places(a, b, c)
-  local all = { a = a, b = b, c = c, groups = groups }
+  local all = { a = a, b = b, c = c, groups = groups, rows = rows }
   local ending, scaling = epilogues.read(options, all), scales.read(options, all)
   local sum = compute_type(A.dtype)
   local work = work_type(sum, C.dtype)
@@ -253,18 +269,21 @@ function M.problem(A, B, C, options)
               operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
               glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
   if p.glu then p.pairs_C, c = canonical(transposed(c), c.extent[3]), in_pairs(c, b.extent[1]) end
-  p.bias = options.bias and to_bias(options.bias, c, groups)
+  p.bias = options.bias and to_bias(options.bias, c, groups, rows)
+  if rows and rows.gather then a = by_index(a) end
+  if rows and rows.scatter then c = by_index(c, rows.adds) end
   if p.swapped then
     a, b, c, groups = b, a, transposed(c), groups and grouping.swapped(groups)
     p.scales = scales.swapped(p.scales)
   end
   p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
+  if rows then p[p.swapped and "n" or "m"] = rows.n end
   p.a_major, p.b_major = major_of(a), major_of(b)
   if p.l > M.MAX_BATCHES then
     fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
       M.MAX_BATCHES)
   end
-  p.groups, p.nested = groups, nested_of(a, b, c, groups)
+  p.groups, p.rows, p.nested = groups, rows, nested_of(a, b, c, groups, p.glu)
   p.A = canonical(a, groups and a.extent[3] or p.l)
   p.B = canonical(b, groups and b.extent[3] or p.l)
   p.C = canonical(c, p.l)
@@ -289,7 +308,8 @@ local function new_result(A, B, options)
   local l = math.max(rank(A) > 2 and size(A, 2) or 1, rank(B) > 2 and size(B, 2) or 1)
   local has_third = rank(A) > 2 or rank(B) > 2
   if is_tensor(groups) then l, has_third = size(groups), not has_third end
-  local shape = { size(A, 0), size(B, 0), has_third and l or nil }
+  local n_rows = is_tensor(options.gather) and size(options.gather) or size(A, 0)
+  local shape = { n_rows, size(B, 0), has_third and l or nil }
   local order = layout(shape)
   if options.glu then
     local n = size(B, 0) // 2
@@ -308,6 +328,9 @@ function M.operands(A, B, C, options)
   if C == nil then
     if options.beta ~= nil and options.beta ~= 0 then
       fail("beta is %s, but there is no C to add; pass a tensor (M,N)", options.beta)
+    end
+    if options.scatter ~= nil then
+      fail("there is scatter but no C; pass the tensor whose rows it names")
     end
     C = new_result(A, B, options)
   end

@@ -1,0 +1,110 @@
+-- expert_layer.lua: the layer of a mixture of experts (docs/matmul.md#a-layer-of-experts) beside
+-- PyTorch: rows by an index, torch._grouped_mm, the activation, torch._grouped_mm, and the weighted
+-- sum (expert_peer.py, in a process of its own, which takes the faster of eager and compiled). In
+-- bf16, in the regimes of regimes.lua. `in steps` is the same products of ours without an index:
+-- rows are gathered before. `routed` includes the router, from logits on.
+--   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
+--     [--config=UP/DOWN ...] [TxDxFxExK ...]
+-- On the CPU engine it takes one small layer.
+package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
+local ct = require "cuttle"
+local beside = require "torch_beside"
+local data = require "data"
+local experts = require "cuttle.expert_layer"
+local operator = require "cuttle.matmul"
+local selections = require "cuttle.selections"
+
+local sizes <const> = { { 4096, 2048, 768, 128, 8 }, { 8192, 4096, 14336, 8, 2 },
+                        { 4096, 7168, 2048, 32, 8 }, { 64, 2048, 768, 128, 8 } }
+
+local function operand(extents, strides, n, seed)
+  return ct.view(data.normal(ct.bf16, n, seed), ct.layout(extents, strides))
+end
+
+local clear = ct.kernel("clear", function(x)
+  local i = ct.blockIdx.x * 256 + ct.threadIdx.x
+  if i < ct.size(x) then x[i] = 0.0 end
+end)
+
+local function swiglu(gate, up) return gate / (1.0 + ct.exp(-gate)) * up end
+
+-- The first product of rows that a kernel has gathered, then the second.
+local function in_steps(set, T, D, F, k)
+  local rows = ct.tensor(ct.bf16, ct.row_major { T * k, D })
+  local hidden, products = ct.tensor(ct.bf16, ct.row_major { T * k, F }),
+    ct.tensor(ct.bf16, ct.row_major { T * k, D })
+  local r = set.routing
+  local gather = selections.gather:prepare(set.X, r.tokens, { out = rows })
+  local up = operator.prepare(rows, set.W1, hidden, { groups = r.ends, glu = true,
+    epilogue = swiglu })
+  local down, name = operator.prepare(hidden, set.W2, products, { groups = r.ends })
+  return function()
+    gather()
+    up()
+    down()
+  end, name
+end
+
+local function measure(size, options, layer, whole)
+  local T, D, F, E, k = table.unpack(size)
+  local set = { X = operand({ T, D }, { D, 1 }, T * D, 1),
+                W1 = operand({ 2 * F, D, E }, { D, 1, 2 * F * D }, 2 * F * D * E, 2),
+                W2 = operand({ D, F, E }, { F, 1, F * D }, F * D * E, 3) }
+  local logits = ct.view(data.normal(ct.f32, T * E, 4), ct.row_major { T, E })
+  local route
+  route, set.routing = experts.prepare_route(logits, k)
+  route()
+  local plain = ct.device().sm and "mma 64x64x64" or "cpu 32x32x8"
+  local expected = experts.expert_layer(set.X, set.W1, set.W2, set.routing,
+    { configs = { plain, plain } })
+  local list = {}
+  local function add(text, how, before)
+    local ok, launch, out, names = pcall(experts.prepare, set.X, set.W1, set.W2, set.routing, how)
+    if not ok then return print(text .. ": " .. launch) end
+    local all = before and function()
+      before(out)
+      launch()
+    end or launch
+    beside.add(list, ("%s: %s; %s"):format(text, names[1], names[2]), all, out, expected)
+  end
+  add("* layer", {})
+  for _, pair in ipairs(options.configs) do
+    add("layer", { configs = { pair:match "^(.-)/(.*)$" } })
+  end
+  add("atomic", { combine = "atomic" }, function(out)
+    clear { grid = ct.cdiv(T * D, 256), block = 256 }(ct.view(out, T * D))
+  end)
+  add("routed", {}, function() route() end)
+  local steps, name = in_steps(set, T, D, F, k)
+  beside.add(list, "in steps, no sum: " .. name, steps, expected, expected)
+  for text, peer in pairs { ["torch"] = layer, ["torch routed"] = whole } do
+    beside.add_peer(list, peer, text, "data %d %d %d %d %d %d", T, D, F, E, k,
+      text == "torch" and 0 or 1)
+  end
+  beside.time(list, ("bf16, %d tokens of %d, %d of %d experts of %d"):format(T, D, k, E, F),
+    6 * T * k * D * F, options)
+end
+
+local function read_arguments()
+  local options = beside.options()
+  options.sizes = {}
+  for _, word in ipairs(arg) do
+    local size = { word:match "^(%d+)x(%d+)x(%d+)x(%d+)x(%d+)$" }
+    if size[1] then
+      for i, x in ipairs(size) do size[i] = math.tointeger(x) end
+      table.insert(options.sizes, size)
+    elseif not beside.read(options, word) then
+      error(("expert_layer: '%s' is no option and no size like 4096x2048x768x128x8"):format(word),
+        0)
+    end
+  end
+  if #options.sizes == 0 then
+    options.sizes = ct.device().sm and sizes or { { 20, 32, 24, 4, 2 } }
+  end
+  return options
+end
+
+local options, layer = read_arguments(), beside.start "expert_peer"
+local whole = layer and beside.start "expert_peer"
+for _, size in ipairs(options.sizes) do measure(size, options, layer, whole) end
+for _, peer in pairs { layer, whole } do peer:close() end

@@ -1,0 +1,49 @@
+---@meta cuttle.expert_layer
+-- Topic: experts: the layer of a mixture of experts; require "cuttle.expert_layer"
+-- T tokens of D numbers, E experts of F hidden numbers. docs/matmul.md has options and examples.
+local expert_layer = {} ---@class cuttle.expert_layer
+
+--- Chooses k experts for each token, and puts the pairs of token and choice into their order.
+--- Weights are the softmax of the chosen logits; `normalize = false`: of all logits; `score =
+--- "sigmoid"` takes the logistic function.
+---
+---     > r = require "cuttle.expert_layer".route(from_table(f32, {{0, 1}, {3, 2}}), 1)
+---     > print(r.tokens[0], r.tokens[1], r.ends[0])
+---     1	0	1
+---@param logits Tensor (T,E), row-major: f32, f16 or bf16
+---@param k integer at most 32
+---@param options? table `normalize`, `score`, `stream`
+---@return table # k; tokens, places and weights (T k), ends (E)
+function expert_layer.route(logits, k, options) end
+
+--- The same, to be launched often.
+---@param logits Tensor
+---@param k integer
+---@param options? table
+---@return function # launches it again
+---@return table # what it fills
+function expert_layer.prepare_route(logits, k, options) end
+
+--- The feed-forward layer: each token's experts, weighted, by two grouped products.
+--- `combine` is "sum", in a fixed order by a third launch, or "atomic", which adds to `out`, of
+--- f32.
+---@param tokens Tensor (T,D)
+---@param gate_up Tensor (2F,D,E): rows gate 0, up 0, gate 1, ...
+---@param down Tensor (D,F,E)
+---@param routing table of route
+---@param options? table `activation`, a function (gate, up); `combine`, `configs`, `out`, `stream`
+---@return Tensor # (T,D)
+function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
+
+--- The same, to be launched often.
+---@param tokens Tensor
+---@param gate_up Tensor
+---@param down Tensor
+---@param routing table
+---@param options? table
+---@return function # launches it again
+---@return Tensor # (T,D)
+---@return table # the names of both configurations
+function expert_layer.prepare(tokens, gate_up, down, routing, options) end
+
+return expert_layer

@@ -1,0 +1,197 @@
+-- expert_route.lua: the router of a mixture of experts: from logits (T,E) to the rows of all
+-- experts, one expert after another, as expert_layer.lua takes them. Two kernels. A warp of the
+-- first chooses a token's k experts, and a block counts, for each expert, the tokens of its part.
+-- The second gives each (token, choice) its place. Places follow the order of the tokens, so every
+-- run gives the same.
+local call = require "cuttle.selection_call"
+local M = {}
+
+local op <const> = "route"
+local WARP <const>, WARPS <const> = 32, 8
+local MOST_EXPERTS <const>, MOST_CHOICES <const> = 1024, 32
+local BLOCKS <const>, LEAST <const>, MOST <const> = 128, 8, 512 -- of the grid; tokens of a block
+local TAKEN <const> = 1 << 30 -- added to the number of an expert that is chosen
+
+-- {====== The choice ======
+
+local function precedes(a, b)
+  return a.value > b.value or a.value == b.value and a.index < b.index
+end
+
+local function first(a, b)
+  if precedes(b, a) then return b end
+  return a
+end
+
+-- A lane's experts of a token; what is no number, or no expert, comes last.
+local function own_of(c, logits, token, lane)
+  local own = {}
+  for j = 1, cdiv(c.experts, WARP) do
+    local e = (j - 1) * WARP + lane
+    own[j] = { value = -math.huge, index = where(e < c.experts, e, e + TAKEN) }
+    if e < c.experts then
+      local v = cast(logits[{token, e}], f32)
+      own[j].value = where(v == v, v, -math.huge)
+    end
+  end
+  return own
+end
+
+-- The largest of what is left, which is then taken.
+local function take_first(own)
+  local best = own[1]
+  for j = 2, #own do best = first(best, own[j]) end
+  best = warp_reduce(best, first)
+  for _, one in ipairs(own) do
+    if one.index == best.index then
+      one.value, one.index = -math.huge, one.index + TAKEN
+    end
+  end
+  return best
+end
+
+local scores <const> = {
+  softmax = function(v, highest) return exp(v - highest) end,
+  sigmoid = function(v) return 1.0 / (1.0 + exp(-v)) end,
+}
+
+-- What the chosen scores are divided by, if it is not their own sum.
+local function divisor(c, own, highest)
+  if c.score == "sigmoid" then return 1.0 end
+  local sum = 0.0
+  for _, one in ipairs(own) do sum = sum + exp(one.value - highest) end
+  return warp_reduce(sum, "add")
+end
+
+local function highest_of(own)
+  local highest = own[1].value
+  for j = 2, #own do highest = max(highest, own[j].value) end
+  return warp_reduce(highest, "max")
+end
+
+-- Lane j has the j-th choice of a token.
+local function choose(c, logits, token, lane)
+  local own, score = own_of(c, logits, token, lane), scores[c.score]
+  local highest, sum, mine = highest_of(own), 0.0, { value = 0.0, index = 0 }
+  local of_all = not c.normalize and divisor(c, own, highest)
+  for j = 0, c.k - 1 do
+    local best = take_first(own)
+    if lane == j then mine = best end
+    sum = sum + score(best.value, highest)
+  end
+  return mine.index, score(mine.value, highest) / (of_all or sum)
+end
+
+local function make_choose(c)
+  return kernel("choose_experts", function(logits, chosen, weights, counts)
+    local mine, thread = shared(i32, c.experts), threadIdx.y * WARP + threadIdx.x
+    for e in range(thread, c.experts, WARP * WARPS) do mine[e] = 0 end
+    sync_threads()
+    local begin = blockIdx.x * c.tokens
+    for token in range(begin + threadIdx.y, min(begin + c.tokens, size(logits, 0)), WARPS) do
+      local lane = threadIdx.x
+      local expert, weight = choose(c, logits, token, lane)
+      if lane < c.k then
+        chosen[token * c.k + lane], weights[token * c.k + lane] = expert, weight
+        atomic_add(mine, expert, 1)
+      end
+    end
+    sync_threads()
+    for e in range(thread, c.experts, WARP * WARPS) do counts[{e, blockIdx.x}] = mine[e] end
+  end)
+end
+
+-- {====== The places ======
+
+-- A thread has an expert: it goes through the block's choices in their order.
+local function make_place(c)
+  return kernel("place_choices", function(chosen, own, counts, tokens, places, ends, weights)
+    local e, begin = threadIdx.x, blockIdx.x * c.tokens * c.k
+    local here = min(size(chosen) - begin, c.tokens * c.k)
+    local list = shared(i32, c.tokens * c.k)
+    for i in range(e, here, blockDim.x) do list[i] = chosen[begin + i] end
+    local before, total = 0, 0
+    if e < c.experts then
+      for b in range(gridDim.x) do
+        local n = counts[{e, b}]
+        if b < blockIdx.x then before = before + n end
+        total = total + n
+      end
+    end
+    local at = block_scan(total, "add", { exclusive = true })
+    sync_threads()
+    if e < c.experts then
+      if blockIdx.x == 0 then ends[e] = at + total end
+      at = at + before
+      for i in range(here) do
+        if list[i] == e then
+          local place = begin + i
+          tokens[at], places[at], weights[at] = place // c.k, place, own[place]
+          at = at + 1
+        end
+      end
+    end
+  end)
+end
+
+local makers <const> = { choose = make_choose, place = make_place }
+local kernels = {} -- by text
+
+local function kernel_of(name, c)
+  local key = ("%s %d %d %d %s %s"):format(name, c.experts, c.k, c.tokens, c.score, c.normalize)
+  kernels[key] = kernels[key] or makers[name](c)
+  return kernels[key]
+end
+
+-- {====== Calls ======
+
+local function check_choices(logits, k)
+  local experts = logits.columns
+  if #logits.extent ~= 2 or experts < 1 or experts > MOST_EXPERTS then
+    call.fail(op, "logits is (%s); expected (T,E), a row for each token, of 1 to %d experts",
+      table.concat(logits.extent, ","), MOST_EXPERTS)
+  elseif math.type(k) ~= "integer" or k < 1 or k > math.min(experts, MOST_CHOICES) then
+    call.fail(op, "k is %s; expected how many experts a token has, from 1 to %d", tostring(k),
+      math.min(experts, MOST_CHOICES))
+  end
+end
+
+local function config_of(options, logits, k)
+  local score, normalize = options.score or "softmax", options.normalize
+  if scores[score] == nil then
+    call.fail(op, 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
+  elseif normalize ~= nil and type(normalize) ~= "boolean" then
+    call.fail(op, "normalize is of type %s; expected true or false", type(normalize))
+  end
+  local tokens = LEAST
+  while tokens < MOST and tokens * BLOCKS < logits.n_rows do tokens = 2 * tokens end
+  return { experts = logits.columns, k = k, tokens = tokens, score = score,
+           normalize = normalize ~= false }
+end
+
+--- The launches and results of a call, as selection_call.lua takes them. Results: tokens, places,
+--- ends and weights.
+function M.plan(options, x, k)
+  local logits = call.whole(op, x, "logits")
+  call.check_type(op, logits, { f32, f16, bf16 })
+  check_choices(logits, k)
+  local c, n = config_of(options, logits, k), logits.n_rows * k
+  local function wanted(dtype, extent) return { dtype = dtype, shape = { extent }, only = true } end
+  local _, results = call.results(op, options, logits,
+    { wanted(i32, n), wanted(i32, n), wanted(i32, c.experts), wanted(f32, n) }, { logits })
+  if n == 0 then return { call.clear(results[3]) }, results end
+  local blocks = cdiv(logits.n_rows, c.tokens)
+  local chosen, own = call.work(logits, i32, n), call.work(logits, f32, n)
+  local counts = call.work(logits, i32, layout { c.experts, blocks })
+  local tokens, places, ends, weights = table.unpack(results)
+  return {
+    { kernel = kernel_of("choose", c), args = { x, chosen, own, counts },
+      launch = { grid = blocks, block = { WARP, WARPS } } },
+    { kernel = kernel_of("place", c), args = { chosen, own, counts, tokens, places, ends, weights },
+      launch = { grid = blocks, block = cdiv(c.experts, WARP) * WARP } },
+  }, results
+end
+
+M.call = call.define(op, 2, { "normalize", "score" }, "{normalize = false}", M.plan)
+
+return M
