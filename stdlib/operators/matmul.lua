@@ -316,12 +316,18 @@ end
 local own_names <const> = { device = '"A100"', file = '"mine.tune"' }
 local set_names <const> = { "bits", "config", "split" }
 
--- The tensors, matmul's options, and those of explain and tune.
-local function split_arguments(A, B, C, options)
+--- C, matmul's options, and those of explain and tune, of their arguments from the third on.
+function M.table_options(C, options)
   if C ~= nil and not is_tensor(C) and options == nil then C, options = nil, C end
   local how, rest = results.options("matmul", options, own_names)
   results.check_free("matmul", rest, set_names)
-  return { A, B, (problems.arguments(A, B, C, rest)) }, rest, how
+  return C, rest, how
+end
+
+-- The tensors, and both kinds of options.
+local function split_arguments(A, B, C, options)
+  local of_C, rest, how = M.table_options(C, options)
+  return { A, B, (problems.arguments(A, B, of_C, rest)) }, rest, how
 end
 
 -- See operator_search.lua.
@@ -343,6 +349,8 @@ M.operator = operator
 --- explain(A, B[, C][, options]): what matmul chooses, and why: docs/matmul.md. options.device: on
 --- which GPU of the model; nil: the one in use.
 function M.explain(A, B, C, options)
+  local own = tiles.own_operator("explain matmul", A, B, C)
+  if own then return own(A, B, C, options) end
   local args, rest, how = split_arguments(A, B, C, options)
   return tables.explain(operator.problem(args, rest, how.device))
 end
@@ -350,6 +358,8 @@ end
 --- tune(A, B[, C][, options]): finds out what is best for such a product, and keeps it:
 --- docs/matmul.md. Returns what it found, as explain does.
 function M.tune(A, B, C, options)
+  local own = tiles.own_operator("tune matmul", A, B, C)
+  if own then return own(A, B, C, options) end
   local args, rest, how = split_arguments(A, B, C, options)
   if rest.groups then fail("tune does not support groups") end
   if operator.problem(args, rest).nested then

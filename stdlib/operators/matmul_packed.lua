@@ -9,9 +9,11 @@ local tma = require "cuttle.tma_rules"
 local on_device = require "cuttle.operator_device"
 local problems = require "cuttle.matmul_problem"
 local products = require "cuttle.matmul"
+local results = require "cuttle.operator_table"
 local scales = require "cuttle.matmul_scales"
 local matrices = require "cuttle.packed_matrix"
 local again = require "cuttle.matmul_again"
+local tables = require "cuttle.matmul_table"
 local M = {}
 
 -- Rows of A that gemm_packed.lua computes in time; more than FEWER are faster by wgmma if there are
@@ -22,6 +24,14 @@ local DEEP <const> = 128 -- of which K is a multiple there
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
+
+-- A copy of a table with another value of one field.
+local function with(t, field, value)
+  local new = {}
+  for key, x in pairs(t) do new[key] = x end
+  new[field] = value
+  return new
+end
 
 -- {====== The problem ======
 
@@ -58,9 +68,12 @@ local function turned(p)
   return q
 end
 
+-- What is known of where a problem is: of the device of the model that it is for, or of its own.
+local function target_of(p) return p.on or on_device.target(p.device) end
+
 -- Why neither template computes the problem, or nil.
 local function trouble(p)
-  local sm = on_device.target(p.device).sm
+  local sm = target_of(p).sm
   if sm ~= 0 and sm < 80 then return "mma.sync of 16-bit floats needs sm_80" end
   if p.l ~= 1 then return "there are batches" end
   if p.nested and (p.nested.A or p.nested.B or not p.glu) then
@@ -103,7 +116,9 @@ local rows <const> = {
 }
 local LEAST_STEP <const>, MOST_SHARED <const> = 64, 227 << 10 -- bytes of a block
 
-local function n_sms_of(p) return p.device ~= "cpu" and device().n_sms or ENOUGH end
+local function n_sms_of(p)
+  return p.on and p.on.n_sms or p.device ~= "cpu" and device().n_sms or ENOUGH
+end
 
 local function row_of(p)
   local n_sms = n_sms_of(p)
@@ -125,11 +140,10 @@ local made = {} -- configurations by their fields
 -- What all configurations for a packed weight have.
 local function common(p, w)
   return { format = w.type, rows_of_group = w.group, dtype_of_scales = w.scales.dtype,
-           has_zeros = w.zeros ~= nil, pdl = on_device.target(p.device).sm >= 90 }
+           has_zeros = w.zeros ~= nil, pdl = target_of(p).sm >= 90 }
 end
 
-local function of_few(config, p, w)
-  local row = row_of(p)
+local function of_few(config, w, row)
   for _, key in ipairs { "columns", "strips", "warps", "stages", "min_blocks" } do
     config[key] = row[key]
   end
@@ -155,19 +169,22 @@ end
 -- What a configuration that somebody wants leaves out.
 local plain <const> = { columns = 128, groups = 2, stages = 4, min_blocks = 1 }
 
-local function of_many(config, p, wanted)
-  local found = wanted and plain or many[#many]
-  for i = #many, wanted and #many + 1 or 1, -1 do
-    if is_full(many[i], p) then found = many[i] end
+local function row_of_many(p)
+  for _, row in ipairs(many) do
+    if is_full(row, p) then return row end
   end
-  for key, value in pairs(found) do config[key] = value end
+  return many[#many]
+end
+
+local function of_many(config, row)
+  for key, value in pairs(row) do config[key] = value end
   config.template, config.step = HOPPER, ROWS
   config.depth = DEPTH_BITS // formats.formats[config.format].bits
 end
 
 -- Fewer stages, then warps, until a block's shared memory has room for the rings.
 local function fit_shared(config, p)
-  local room = math.min(on_device.target(p.device).shared, MOST_SHARED)
+  local room = math.min(target_of(p).shared, MOST_SHARED)
   while few.shared_bytes(config) > room and config.warps > 1 do
     if config.stages > 2 then
       config.stages = config.stages - 1
@@ -186,17 +203,17 @@ local function template_of(p, w, wanted)
     return wanted.groups and "many" or "few"
   end
   if why then return nil end
-  local has_many = p.n > FEWER and p.n <= MOST and on_device.target(p.device).sm == 90
+  local has_many = p.n > FEWER and p.n <= MOST and target_of(p).sm == 90
     and not hopper_trouble(p, w)
   if has_many and (p.n > FEW or is_full(many[#many], p)) then return "many" end
   return p.n <= FEW and "few" or nil
 end
 
--- A configuration of that template; `wanted` has fields that are set.
-local function config_of(p, w, wanted, template)
+-- A configuration of that template, by a row of its list; `wanted` has fields that are set.
+local function config_of(p, w, template, row, wanted)
   local config = common(p, w)
   local is_many = template == "many"
-  if is_many then of_many(config, p, wanted) else of_few(config, p, w) end
+  if is_many then of_many(config, row) else of_few(config, w, row) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
@@ -214,22 +231,102 @@ local function config_of(p, w, wanted, template)
   return made[text]
 end
 
+-- {====== Choice ======
+
+local MATRIX <const> = "dequantized" -- the name of what is no configuration of these
+local FARTHEST <const> = 3 -- as of matmul_table.lua
+local twins <const> = { f16 = "bf16", bf16 = "f16" }
+
+local function name_of(config) return config and config.name or MATRIX end
+
+-- What the rule takes, or what somebody wants; nil: a matrix.
+local function rule(p, w, wanted)
+  local template = template_of(p, w, wanted)
+  if template == "few" then return config_of(p, w, template, row_of(p), wanted) end
+  if template then return config_of(p, w, template, wanted and plain or row_of_many(p), wanted) end
+end
+
+-- All configurations for a problem.
+local function configs_of(p, w)
+  local list, sm = {}, target_of(p).sm
+  if trouble(p) then return list end
+  for _, row in ipairs(p.n <= FEW and rows or {}) do
+    list[#list + 1] = config_of(p, w, "few", row)
+  end
+  local has_many = (sm == 0 or sm == 90) and not hopper_trouble(p, w)
+  for _, row in ipairs(has_many and many or {}) do
+    if row.columns <= cdiv(p.n, ROWS) * ROWS then
+      list[#list + 1] = config_of(p, w, "many", row)
+    end
+  end
+  return list
+end
+
+-- {config =} of that name, where nil is a matrix; nil: there is none.
+local function named(p, w, name)
+  if name == MATRIX then return {} end
+  for _, config in ipairs(configs_of(p, w)) do
+    if config.name == name then return { config = config } end
+  end
+end
+
+local function by_name(p, w, name)
+  local found = named(p, w, name)
+  if found then return found end
+  local names = { ("'%s'"):format(MATRIX) }
+  for _, config in ipairs(configs_of(p, w)) do names[#names + 1] = "'" .. config.name .. "'" end
+  fail("there is no configuration '%s'; for this problem there are %s", name,
+    table.concat(names, ", "))
+end
+
+-- "u4 128 bf16 16 4096 4096": the weight's type and group, A's type, M, N and K.
+local function key_of(p, w, dtype)
+  return ("%s %d %s %d %d %d"):format(w.type, w.group, dtype or p.dtype.name, p.n, p.m, w.shape[2])
+end
+
+-- The name of what the rule takes for a key, which is that of a problem but for its numbers.
+local function class_of(p, w, key)
+  local group, n, m, k = key:match "^%w+ (%d+) %w+ (%d+) (%d+) (%d+)$"
+  group, n, m, k = math.tointeger(group), math.tointeger(n), math.tointeger(m), math.tointeger(k)
+  if not (group and n and m and k) then return nil end
+  return name_of(rule(setmetatable({ n = n, m = m }, { __index = p }),
+    setmetatable({ group = group, shape = { m, k } }, { __index = w })))
+end
+
+-- {config =, row =}: by a name, by results of tune, or by the rule. Without a config: by a matrix.
+local function choose(p, w, opts, wanted)
+  if opts.bits ~= nil or opts.split ~= nil then return {} end
+  local name = opts.config
+  if name == MATRIX or type(name) == "string" and name:find "^packed " then
+    return by_name(p, w, name)
+  elseif name ~= nil then
+    return {} -- a configuration of the matrix
+  end
+  local of_rule, place = rule(p, w, wanted), target_of(p)
+  if wanted or not place.name then return { config = of_rule } end
+  local found, row = results.pick{ name = "matmul", place = place, key = key_of(p, w),
+    farthest = FARTHEST, class = name_of(of_rule),
+    alternatives = function() return { key_of(p, w), key_of(p, w, twins[p.dtype.name]) } end,
+    class_of = function(key) return class_of(p, w, key) end,
+    read = function(result) return named(p, w, result.config:match '^name="(.+)"$') end }
+  return { config = found and found.config or not found and of_rule or nil, row = row }
+end
+
 -- {====== Plans ======
 
 -- The product by way of a matrix of A's type, and the matrix.
 local function by_matrix(A, w, C, options)
   local matrix = on_device.new(A.device, A.dtype, row_major(w.shape))
-  local _, name, steps = products.prepare(A, matrix, C, options)
+  local _, name, steps = products.prepare(A, matrix, C,
+    options.config == MATRIX and with(options, "config", nil) or options)
   table.insert(steps, 1, matrices.step(w, matrix, options.stream))
-  return steps, "dequantized, " .. name, matrix
+  return steps, ("%s, %s"):format(MATRIX, name), matrix
 end
 
 -- The options, and a configuration of gemm_packed.lua among them.
 local function split_options(options)
   if type(options) ~= "table" or type(options.config) ~= "table" then return options, nil end
-  local rest = {}
-  for key, value in pairs(options) do rest[key] = key ~= "config" and value or nil end
-  return rest, options.config
+  return with(options, "config", nil), options.config
 end
 
 -- C, the options, and a configuration of gemm_packed.lua among them or nil.
@@ -245,13 +342,10 @@ end
 local function plans(A, w, out, opts, wanted)
   local p = problems.problem(A, stand_in(A, w), out, opts)
   if p.m == 0 or p.n == 0 then return {}, "none" end
-  local q = turned(p)
-  local template = template_of(q, w, wanted)
-  if not template or opts.bits ~= nil or opts.split ~= nil or opts.config ~= nil then
-    return by_matrix(A, w, out, opts)
-  end
+  local q, steps, ordered = turned(p), {}, nil
+  local config = choose(q, w, opts, wanted).config
+  if not config then return by_matrix(A, w, out, opts) end
   q.packed = w
-  local config, steps, ordered = config_of(q, w, wanted, template), {}, nil
   if config.template == HOPPER then
     ordered = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
     steps[1], q.ordered = require(HOPPER).order(q.B(_, _, 0), ordered, opts.stream), ordered
@@ -290,6 +384,68 @@ end
 function M.prepare(A, w, C, options)
   local steps, name = plans(A, w, operands(A, w, C, options))
   return launches.prepare(steps), name, steps
+end
+
+-- {====== Results of tune ======
+
+-- The problem with the weight as A; device: one of the model's, or nil.
+local function problem_of(A, w, C, opts, device)
+  local p = turned(problems.problem(A, stand_in(A, w), C, opts))
+  if device then
+    tables.on(p, device)
+    p.on = { sm = p.sm, n_sms = p.n_sms, shared = p.shared, name = p.place.name }
+  end
+  return p
+end
+
+-- How it was chosen: by way of a matrix as that product is.
+local function told(A, w, C, opts, choice, device)
+  local p = problem_of(A, w, C, opts, device)
+  local out = results.explanation(name_of(choice.config), key_of(p, w), choice.row, target_of(p))
+  if choice.config then return out end
+  local matrix = on_device.new(A.device, A.dtype, row_major(w.shape))
+  local of = products.explain(A, matrix, C, with(opts, "device", device))
+  matrix:close()
+  out.config = ("%s, %s"):format(MATRIX, of.config)
+  if choice.row then return out end
+  out.how, out.text, out.device, out.ms = of.how, of.text, of.device, of.ms
+  return out
+end
+
+--- As matmul's explain.
+function M.explain(A, w, C, options)
+  local of_C, rest, how = products.table_options(C, options)
+  local out, opts = operands(A, w, of_C, rest)
+  local choice = choose(problem_of(A, w, out, opts, how.device), w, opts)
+  return told(A, w, out, opts, choice, how.device)
+end
+
+-- The names of the configurations of a problem, the rule's first, as operator_search.lua has them.
+local function candidates(p, w)
+  local first = name_of(rule(p, w))
+  local list = { { name = first } }
+  for _, config in ipairs(configs_of(p, w)) do
+    if config.name ~= first then list[#list + 1] = { name = config.name } end
+  end
+  if first ~= MATRIX then list[#list + 1] = { name = MATRIX } end
+  return list
+end
+
+--- As matmul's tune.
+function M.tune(A, w, C, options)
+  local of_C, rest, how = products.table_options(C, options)
+  local out, opts = operands(A, w, of_C, rest)
+  local function prepared(args, _, config)
+    return (M.prepare(args[1], w, args[2], with(opts, "config", config.name)))
+  end
+  local row = require "cuttle.operator_search".tune({ name = "matmul", prepared = prepared,
+    key = function(p) return key_of(p, w) end,
+    candidates = function(p) return candidates(p, w) end,
+    problem = function(args, _, device) return problem_of(args[1], w, args[2], opts, device) end },
+    { A, out }, rest, how)
+  local p = problem_of(A, w, out, opts, not device().sm and row.device or nil)
+  local found = named(p, w, row.config:match '^name="(.+)"$')
+  return told(A, w, out, opts, { config = found.config, row = row }, p.on and row.device)
 end
 
 return M

@@ -106,8 +106,15 @@ local function named(row)
   if config and parts and parts > 0 then return config, parts end
 end
 
+-- Is it a result for a packed weight, of matmul_packed.lua?
+local function is_packed(row)
+  return row.key:find "^%w+ %d+ %w+ %d+ %d+ %d+$" and (row.config:find '^name="packed .+"$'
+    or row.config == 'name="dequantized"')
+end
+
 --- Why a row does not belong to this table; nil: it does.
 function M.trouble(row)
+  if is_packed(row) then return nil end
   if not numbers_of(row.key) then
     return ("'%s' does not describe a product; type, majors, M, N, K and batches were expected, "
       .. "as in "

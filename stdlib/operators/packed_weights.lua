@@ -227,6 +227,7 @@ end
 
 packed_type.__operators = {
   matmul = products.matmul, ["prepare matmul"] = products.prepare,
+  ["explain matmul"] = products.explain, ["tune matmul"] = products.tune,
 }
 
 -- {====== Codes of floats ======

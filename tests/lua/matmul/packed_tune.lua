@@ -1,0 +1,58 @@
+-- matmul's explain and tune of packed weights: without a GPU, for devices of the model.
+local packed = require "cuttle.packed_weights"
+local operator = require "cuttle.matmul"
+local path = os.tmpname()
+
+local function weight(n, k)
+  local codes, scales = packed.quantize_weights(randn(bf16, row_major{n, k}),
+    {type = "u4", group = 64})
+  return packed.pack_weights(codes, {type = "u4", scales = scales})
+end
+local w = weight(512, 512)
+local function told(m, device)
+  return operator.explain(zeros(bf16, row_major{m, 512}), w, zeros(bf16, row_major{m, 512}),
+    {device = device})
+end
+print(told(4, "H200"))   -- expect: packed 16x8x128, u4: by the rule, which was measured on H200
+print(told(4, "H200").key)                                            -- expect: u4 64 bf16 4 512 512
+print(told(200, "H200").config)                                       -- expect: packed hopper 64x64x64, u4
+print(told(200, "A100").config:match "^dequantized, mma")             -- expect: dequantized, mma
+print(told(2000, "H200").config:match "^dequantized, hopper")         -- expect: dequantized, hopper
+
+-- Names of configurations are those that explain tells; one of a matrix's makes a matrix.
+local X, C = randn(bf16, row_major{4, 512}), zeros(bf16, row_major{4, 512})
+local want = matmul(X, w:dequantize(bf16))
+local names <const> = {"packed 32x8x128, u4", "packed hopper 64x64x64, u4", "dequantized",
+                       "cpu 32x32x8"}
+for _, name in ipairs(names) do
+  local _, which = operator.prepare(X, w, C, {config = name})
+  print(which, allclose(matmul(X, w, C, {config = name}), want, {rtol = 2e-2, atol = 0.2}))
+end
+-- expect: packed 32x8x128, u4	true
+-- expect: packed hopper 64x64x64, u4	true
+-- expect: dequantized, cpu 128x128x32	true
+-- expect: dequantized, cpu 32x32x8	true
+
+-- What tune finds is kept, and what a file says is taken, also for problems that are alike.
+local found = operator.tune(X, w, C, {device = "H200", file = path})
+print(found.how, found.config, found.ms > 0)     -- expect: predicted	packed 16x8x128, u4	true
+local function keep(name)
+  local file <close> = assert(io.open(path, "w"))
+  file:write(("matmul\tmeasured\t0.5\tH200\tCUDA 13.0\tu4 64 bf16 4 512 512\tname=\"%s\"\t%016x\n")
+    :format(name, 0))
+end
+keep "packed 64x8x128, u4"
+operator.use(path)
+print(told(4, "H200"))                 -- expect: packed 64x8x128, u4: measured on H200: 0.5 ms
+print(told(3, "H200"))                 -- expect: packed 64x8x128, u4: measured on H200 for u4 64 bf16 4 512 512
+print(told(4, "A100").how)                                            -- expect: rule
+keep "dequantized"
+operator.use(path)
+print(told(4, "H200").config:match "^dequantized", told(4, "H200").how) -- expect: dequantized	measured
+keep "packed of nobody"
+operator.use(path)
+print(told(4, "H200").how)                                            -- expect: measured
+keep "nobody"
+print((select(2, pcall(operator.use, path)):match "'u4 64 bf16 4 512 512' does not describe"))
+-- expect: 'u4 64 bf16 4 512 512' does not describe
+os.remove(path)
