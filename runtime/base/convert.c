@@ -11,6 +11,8 @@ static const CtFormat formats[CT_DTYPE_COUNT] = {
 #include "dtypes.def"
 };
 
+const CtFormat *ct_dtype_format(CtDtype t) { return &formats[t]; }
+
 /* (-1)^negative * significand * 2^exponent, an infinity or NaN. */
 typedef enum Kind { FINITE, INFINITE, NOT_A_NUMBER } Kind;
 typedef struct Parts {

@@ -47,6 +47,8 @@ enum {
     .has_sign = CT_ENDS_##ends < CT_ENDS_UNSIGNED, .is_scale = CT_ENDS_##ends == CT_ENDS_SCALE     \
   }
 
+const CtFormat *ct_dtype_format(CtDtype t); /* of a float */
+
 uint64_t ct_convert(CtDtype to, CtDtype from, uint64_t bits);
 
 /* The same with a C number on one side: double holds each value of each float type, int64_t each integer

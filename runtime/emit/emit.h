@@ -193,7 +193,9 @@ struct CtEmit {
 };
 
 void ct_emit_fail(CtEmit *e, CtLoc loc, CtStatus status, const char *fmt, ...) CT_PRINTF(4, 5);
-void ct_emit_put_own(CtText *out, const char *text);  /* a function of runtime/math */
+void ct_emit_put_own(CtText *out, const char *text); /* a function of runtime/math */
+/* a cast whose text has words after $ */
+void ct_emit_put_cast(CtText *out, const char *fn, const char *text);
 const char *ct_emit_help(CtEmit *e, CtHelper helper); /* requests the helper; returns its name */
 /* prints the includes, and the helpers that were requested */
 void ct_emit_put_prelude(CtEmit *e, const char *includes, CtText *out);
@@ -315,7 +317,7 @@ void ct_emit_say(CtEmit *e, CtLoc loc, const char *format, ...); /* as a line */
 void ct_emit_place(CtEmit *e, uint32_t buf, CtVal index);
 void ct_emit_not(CtEmit *e, CtVal v); /* its negation, as a whole condition */
 void ct_emit_int(CtEmit *e, CtDtype type, int64_t v);
-void ct_emit_float(CtEmit *e, CtDtype type, double v);
+void ct_emit_float(CtText *out, CtDtype type, double v);
 
 /* --- conversions (emit_convert.c) ----------------------------------------------------------------- */
 

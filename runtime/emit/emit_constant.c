@@ -13,7 +13,7 @@ enum { MAX_LINE = 100 };
 static void put_float(CtEmit *e, CtDtype type, double v) {
   const char *end = type == CT_f64 ? "" : "f";
   if (isfinite(v) || ct_is_bits(type)) {
-    ct_emit_float(e, type, v);
+    ct_emit_float(&e->body, type, v);
   } else {
     ct_text_printf(&e->body, "%s0%s / 0.0%s", isnan(v) ? "0." : v < 0 ? "-1." : "1.", end, end);
   }

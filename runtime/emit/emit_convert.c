@@ -18,8 +18,8 @@ typedef struct Caster {
 
 #define CAST_SAME(name)                                                                            \
   { CT_HELP_##name, CT_HELP_##name, 0 }
-#define CAST_SINCE(sm, name)                                                                       \
-  { CT_HELP_##name, CT_HELP_##name##_SOFT, sm }
+#define CAST_SINCE(sm, name, before)                                                               \
+  { CT_HELP_##name, CT_HELP_##before, sm }
 #define CAST_NONE                                                                                  \
   { CT_HELP_COUNT, CT_HELP_COUNT, 0 }
 

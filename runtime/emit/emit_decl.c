@@ -159,7 +159,7 @@ void ct_emit_declare_vars(CtEmit *e, CtVal v) {
     if (e->vals[var].declares) {
       ct_text_puts(&e->body, " = ");
       if (ct_is_float(type)) {
-        ct_emit_float(e, type, 0);
+        ct_emit_float(&e->body, type, 0);
       } else {
         ct_emit_int(e, type, 0);
       }

@@ -70,7 +70,7 @@ void ct_emit_value(CtEmit *e, const CtEmitOperand *op, bool widen) {
     bool is_number = ct_is_float(type) && (widen || ct_dtype_compute(type) == type);
     ct_text_puts(&e->body, " : ");
     if (is_number) {
-      ct_emit_float(e, ct_dtype_compute(type), 0);
+      ct_emit_float(&e->body, ct_dtype_compute(type), 0);
     } else {
       ct_emit_int(e, CT_i32, 0);
     }

@@ -88,6 +88,8 @@ void ct_emit_put_prelude(CtEmit *e, const char *includes, CtText *out) {
       ct_text_puts(out, helpers[i].fn);
       if (is_own((CtHelper)i)) {
         ct_emit_put_own(out, helpers[i].rest);
+      } else if (strchr(helpers[i].rest, '$') != NULL) {
+        ct_emit_put_cast(out, helpers[i].fn, helpers[i].rest);
       } else {
         ct_text_puts(out, helpers[i].rest);
       }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/convert.h"
 #include "emit.h"
 
 void ct_emit_int(CtEmit *e, CtDtype type, int64_t v) {
@@ -23,51 +22,6 @@ void ct_emit_int(CtEmit *e, CtDtype type, int64_t v) {
   }
 }
 
-static void put_special(CtEmit *e, CtDtype type, double v) {
-  uint64_t bits = ct_bits_of_float(type, v);
-  if (type == CT_f64) {
-    ct_text_printf(&e->body, "__longlong_as_double(0x%016" PRIx64 "LL)", bits);
-  } else {
-    ct_text_printf(&e->body, "__int_as_float(0x%08" PRIx64 ")", bits);
-  }
-}
-
-/* The fewest digits that give the same number again, in any locale. */
-static void shortest(CtDtype type, double v, char *text, size_t size) {
-  for (int digits = 1; digits <= 17; digits++) {
-    snprintf(text, size, "%.*g", digits, v);
-    if (type == CT_f64 ? strtod(text, NULL) == v : strtof(text, NULL) == (float)v) {
-      break;
-    }
-  }
-  for (char *s = text; *s != '\0'; s++) {
-    if (strchr("0123456789+-e", *s) == NULL) {
-      *s = '.';
-    }
-  }
-}
-
-void ct_emit_float(CtEmit *e, CtDtype type, double v) {
-  char text[40];
-  if (ct_is_bits(type)) {
-    ct_text_printf(&e->body, "0x%0*" PRIx64, ct_dtypes[type].bits / 4, ct_bits_of_float(type, v));
-    return;
-  }
-  if (!isfinite(v)) {
-    put_special(e, type, v);
-    return;
-  }
-  shortest(type, v, text, sizeof text);
-  if (strchr(text, 'e') != NULL && fabs(v) >= 1 && fabs(v) < 1e9) {
-    snprintf(text, sizeof text, "%.0f", v); /* 100, not 1e+02 */
-  }
-  ct_text_puts(&e->body, text);
-  if (strpbrk(text, ".e") == NULL) {
-    ct_text_puts(&e->body, ".0");
-  }
-  ct_text_puts(&e->body, type == CT_f64 ? "" : "f");
-}
-
 static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
   CtDtype type = (CtDtype)inst->type;
   bool is_negative = ct_is_float(type) ? signbit(inst->imm.f) != 0 : inst->imm.i < 0;
@@ -75,7 +29,7 @@ static void put_const(CtEmit *e, const CtInst *inst, CtPrec min) {
   bool paren = has_sign && min > CT_PREC_UNARY;
   ct_text_puts(&e->body, paren ? "(" : "");
   if (ct_is_float(type)) {
-    ct_emit_float(e, type, inst->imm.f);
+    ct_emit_float(&e->body, type, inst->imm.f);
   } else {
     ct_emit_int(e, type, inst->imm.i);
   }
