@@ -224,7 +224,15 @@ bool launch_is_like(const LaunchConfig *c, const LaunchArgs *a);
 bool launch_read_moved(lua_State *L, int kernel, LaunchArgs *a);
 
 /* Gives numbers without a type what the IR takes them as. */
-void launch_settle(LaunchArgs *a, const CtIr *ir);
+static inline void launch_settle(LaunchArgs *a, const CtIr *ir) {
+  for (int i = 0; i < a->n && a->n_untyped > 0; i++) {
+    Arg *arg = &a->args[i];
+    if (arg->is_untyped) {
+      arg->dtype = ir->slots[arg->first_slot].dtype;
+      a->slots[arg->first_slot] = ct_slot_float(arg->dtype, arg->value.f64);
+    }
+  }
+}
 
 /* The specialisation for these arguments: a known one, or a new one traced and compiled. */
 Spec *launch_spec(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);

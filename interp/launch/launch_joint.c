@@ -333,7 +333,7 @@ static CtStatus run_in_parts(CuttleState *s, CtSimtEngine *engine, LaunchJoint *
 }
 
 static CtStatus run_cpu(CuttleState *s, LaunchJoint *j, size_t n, CtErr *err) {
-  CtSimtEngine *engine;
+  CtSimtEngine *engine = NULL;
   CtSimtEntry *entries = sort(j, n);
   CtStatus status = entries == NULL ? ct_fail_nomem(err) : state_simt(s, &engine, err);
   status = status == CT_OK ? prepare(s, j, err) : status;

@@ -186,16 +186,6 @@ static void read_untyped(lua_State *L, LaunchArgs *a, Arg *arg, double v) {
   launch_add_param(a, arg, 0);
 }
 
-void launch_settle(LaunchArgs *a, const CtIr *ir) {
-  for (int i = 0; i < a->n && a->n_untyped > 0; i++) {
-    Arg *arg = &a->args[i];
-    if (arg->is_untyped) {
-      arg->dtype = ir->slots[arg->first_slot].dtype;
-      a->slots[arg->first_slot] = ct_slot_float(arg->dtype, arg->value.f64);
-    }
-  }
-}
-
 static void read_static(LaunchArgs *a, Arg *arg, const TypedNumber *n) {
   arg->kind = ARG_STATIC;
   arg->dtype = n->is_float ? CT_f64 : n->is_bool ? CT_bool : CT_i64;

@@ -242,7 +242,12 @@ CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, Ct
                        CtErr *err) CT_NODISCARD;
 
 /* The CPU engine, opened at first use. */
-CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) CT_NODISCARD;
+CtStatus state_open_simt(CuttleState *s, CtErr *err) CT_NODISCARD;
+CT_NODISCARD static inline CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) {
+  CtStatus status = s->simt == NULL ? state_open_simt(s, err) : CT_OK;
+  *out = s->simt;
+  return status;
+}
 
 /* The memory of all tensors on the host, or of those that may be written: in order, joined where tensors overlap.
    Valid until the next call, or until one is made or freed. */

@@ -197,21 +197,13 @@ CtStatus state_device(CuttleState *s, CtDevice **out, CtErr *err) {
 
 /* {====== The CPU engine ====== */
 
-CtStatus state_simt(CuttleState *s, CtSimtEngine **out, CtErr *err) {
-  if (s->simt == NULL) {
-    const char *given = state_env(s, "CUTTLE_ISA");
-    const char *isa = given == NULL || given[0] == '\0' ? NULL : given;
-    double threads = 0;
-    CtStatus st = ct_env_number("CUTTLE_THREADS", state_env(s, "CUTTLE_THREADS"), 0, INT_MAX, true,
-                                &threads, err);
-    if (st == CT_OK) {
-      st = ct_simt_open(s->alloc, (int)threads, isa, &s->simt, err);
-    }
-    if (st != CT_OK) {
-      s->simt = NULL;
-      return st;
-    }
-  }
-  *out = s->simt;
-  return CT_OK;
+CtStatus state_open_simt(CuttleState *s, CtErr *err) {
+  const char *given = state_env(s, "CUTTLE_ISA");
+  const char *isa = given == NULL || given[0] == '\0' ? NULL : given;
+  double threads = 0;
+  CtStatus st = ct_env_number("CUTTLE_THREADS", state_env(s, "CUTTLE_THREADS"), 0, INT_MAX, true,
+                              &threads, err);
+  st = st == CT_OK ? ct_simt_open(s->alloc, (int)threads, isa, &s->simt, err) : st;
+  s->simt = st == CT_OK ? s->simt : NULL;
+  return st;
 }

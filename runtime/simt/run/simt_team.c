@@ -353,11 +353,9 @@ static bool note_failures(CtWorker *team) {
   return failed;
 }
 
-/* Runs the cluster at a position, unless it is after the lowest block that failed. */
-static void take_cluster(CtWorker *team, int64_t position) {
+/* Runs the cluster of which that is the first block, unless it is after the lowest block that failed. */
+static void take_cluster(CtWorker *team, const int64_t first[3]) {
   CtSimtJob *job = team->job;
-  int64_t first[3];
-  ct_simt_block_at(job, position, first);
   set_blocks(team, first);
   if (team->block >= atomic_load(&job->fail_block)) {
     return;
@@ -379,11 +377,13 @@ static void take_clusters(CtWorker *team) {
     set_up(&team[i]);
   }
   while (!ct_simt_is_over(job, position, atomic_load(&job->fail_block))) {
+    int64_t first[3];
+    ct_simt_block_at(job, position, first);
     if (ct_simt_interrupted(job)) {
       atomic_store(&job->interrupted, true);
       return;
     }
-    take_cluster(team, position);
+    take_cluster(team, first);
     position = atomic_fetch_add(&job->next, 1);
   }
 }
