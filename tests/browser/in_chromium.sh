@@ -5,7 +5,7 @@
 set -eu
 
 browser=
-for name in chromium chromium-browser google-chrome; do
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
   if command -v "$name" >/dev/null 2>&1; then
     browser=$name
     break
