@@ -19,7 +19,7 @@ end
 
 local function group_of(k)
   local groups = { k }
-  for bits = 5, 9 do
+  for bits = 4, 9 do
     if k % (1 << bits) == 0 then groups[#groups + 1] = 1 << bits end
   end
   return one_of(groups)
@@ -41,7 +41,8 @@ local function random_problem()
               k = UNIT * math.random(9), n = math.random(150), m = math.random(70) }
   p.by_wgmma = sm == 90 and p.k % 128 == 0 and chance(3)
   if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
-  p.group, p.S = group_of(p.k), p.by_wgmma and p.T or one_of{f16, bf16, f32}
+  p.group = group_of(p.k)
+  p.S = p.by_wgmma and p.T or one_of{f16, bf16, f32, f8ue4m3}
   p.has_zeros = formats.formats[p.name].is_integer and chance(2)
   p.C = full(p.by_wgmma and p.T or one_of{f32, p.T},
     (p.by_wgmma or chance(2)) and row_major{p.m, p.n} or layout{p.m, p.n}, 7)

@@ -42,7 +42,9 @@ end
 -- {====== Before the trace ======
 
 -- Elements of K of which the sums are scaled at once.
-local function span_of(config) return math.min(config.step, config.rows_of_group) end
+local function span_of(config)
+  return math.min(config.step, formats.span(config.rows_of_group))
+end
 
 local function plan_of(variant)
   local format = formats.formats[variant.format]
@@ -119,7 +121,8 @@ function Warp:bring_weights(k, stage)
       copy(args.codes(_, (unit + u) * WARP + lane), self.codes(_, u, s, stage))
     end
     for v = 0, plan.spans - 1 do
-      local group = self.strips[s] * self.n_groups + (k + v * plan.span) // args.group
+      local group = self.strips[s] * self.n_groups
+        + formats.group_of(args.group, k + v * plan.span, lane)
       local at = group * 8 + lane // 4
       copy(args.scales(_, at), self.scales(_, v, s, stage))
       if self.zeros then copy(args.zeros(_, at), self.zeros(_, v, s, stage)) end
@@ -146,7 +149,18 @@ local function scales_of(self, v, s, stage)
   return (dtype == f16 and f16x2 or bf16x2).unpack(at[0])
 end
 
--- Products of one strip and what of K has one scale, the v-th of a step.
+-- Both scales as words of two equal halves of the activations' type.
+local function factors_of(self, upper, lower)
+  local dtype = self.variant.dtype
+  local function twice(x)
+    local half = cast(bitcast(cast(x, dtype), u16), u32)
+    return half << 16 | half
+  end
+  return { twice(upper), twice(lower) }
+end
+
+-- Products of one strip and what of K has one scale, the v-th of a step. A sum of a tile of K is of
+-- one scale unless a group has 16 elements: then its numbers are multiplied.
 function Warp:multiply_span(v, s, stage)
   local plan, variant = self.plan, self.variant
   local some = fragment(f32, {4, variant.columns})
@@ -154,20 +168,22 @@ function Warp:multiply_span(v, s, stage)
   local pair
   if self.zeros then pair = self.zeros[{0, v, s, stage}] end
   local zero = plan.format.zeros(variant.dtype, pair)
-  local words = fragment(u32, 4)
+  local words, upper, lower = fragment(u32, 4), scales_of(self, v, s, stage)
+  local factors
+  if variant.rows_of_group < plan.span then
+    factors, upper, lower = factors_of(self, upper, lower), 1.0, 1.0
+  end
   for t = v * plan.span // 16, (v + 1) * plan.span // 16 - 1 do
     if t % plan.format.tiles == 0 or t == v * plan.span // 16 then
       copy(self.codes(_, t // plan.format.tiles, s, stage), words)
     end
-    local A = packed.weight(plan.format, variant.dtype, words, t % plan.format.tiles,
-      zero)
+    local A = packed.weight(plan.format, variant.dtype, words, t % plan.format.tiles, zero, factors)
     for j = 0, variant.columns - 1 do
       local B = packed.of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
         self.B[{t % 2 * 2 + 1, t // 2, j}])
       gemm(self.mma, A, B, some(_, j))
     end
   end
-  local upper, lower = scales_of(self, v, s, stage)
   for j = 0, variant.columns - 1 do
     for i = 0, 3 do
       local scale = i < 2 and upper or lower

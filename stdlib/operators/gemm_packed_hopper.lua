@@ -79,7 +79,8 @@ local function plan_of(variant)
   local columns, groups = variant.tile[2], variant.groups
   local pass = math.min(PASS, columns)
   local plan = { format = format, unit = formats.unit(format), groups = groups,
-    columns = columns, spans = math.max(STEP // variant.rows_of_group, 1), pass = pass,
+    columns = columns,
+    spans = math.max(STEP // formats.span(variant.rows_of_group), 1), pass = pass,
     mma = tiled_mma(("SM90_64x%dx16_%s"):format(columns, kinds[dtype.name]), {groups, 1, 1}),
     like = tiled_mma(("SM90_64x%dx16_%s"):format(pass, kinds[dtype.name])),
     acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, STEP, variant.stages}) }
@@ -103,7 +104,8 @@ local function bring(lane, row, k)
     copy(args.codes(_, (unit + u) * WARP + lane.lane), lane.codes(_, u, stage))
   end
   for v = 0, plan.spans - 1 do
-    local group = strip * args.n_groups + (k * STEP + v * (STEP // plan.spans)) // args.group
+    local group = strip * args.n_groups
+      + formats.group_of(args.group, k * STEP + v * (STEP // plan.spans), lane.lane)
     local at = group * 8 + lane.lane // 4
     copy(args.scales(_, at), lane.scales(_, v, stage))
     if lane.zeros then copy(args.zeros(_, at), lane.zeros(_, v, stage)) end

@@ -204,6 +204,15 @@ function M.place(format, r, k)
   return 4 * (r % 8) + c, tile * M.words(format) + word, bit
 end
 
+--- Elements of K of which a lane has one scale. Of a group of 16 the lanes 0 and 1 of a row have
+--- one half of these 32, 2 and 3 the other.
+function M.span(group) return math.max(group, 32) end
+
+--- In a kernel: which group a lane's scale is of, for the span that begins at k.
+function M.group_of(group, k, lane)
+  return k // group + (group < 32 and lane % 4 // 2 or 0)
+end
+
 --- In a kernel: a tensor (rows, n) of a packed weight, whose first mode is known.
 function M.static(t, rows) return view(t, layout({ rows, size(t, 1) }, { 1, rows })) end
 

@@ -26,9 +26,12 @@ local function pairs_of(format, dtype, words, i, zero)
   return format.operand(dtype, function(n) return words[i * per_tile + n] end, zero)
 end
 
---- They, as operand A.
-function M.weight(format, dtype, words, i, zero)
-  return M.of(dtype, pairs_of(format, dtype, words, i, zero))
+--- They, as operand A; with `factors`, times these.
+function M.weight(format, dtype, words, i, zero, factors)
+  if not factors then return M.of(dtype, pairs_of(format, dtype, words, i, zero)) end
+  local out = fragment(dtype, 8)
+  M.scaled(format, dtype, words, i, zero, factors, out)
+  return out
 end
 
 --- The same times factors of rows g and g + 8, each a word of two halves, to the fragment `out`.

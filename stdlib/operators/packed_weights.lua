@@ -17,9 +17,10 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local ROWS <const>, LANES <const>, THREADS <const> = 16, 32, 128
-local LEAST_GROUP <const>, K_STEP <const> = 32, 64
+local LEAST_GROUP <const>, K_STEP <const> = 16, 64
 local CODES_OF_WORD <const> = 8 -- of a u32 of four-bit codes
 local float_types <const> = { f32 = true, f16 = true, bf16 = true }
+local narrow_scales <const> = { f8ue8m0 = true, f8ue4m3 = true } -- all are bf16, too
 
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
@@ -56,7 +57,7 @@ local function group_of(op, scales, n, k)
   end
   local group = k // columns
   if columns > 1 and (group < LEAST_GROUP or group & group - 1 ~= 0) then
-    tiles.fail(op, "scales is %s, so a group has %d elements of K = %d; expected %d, 64, 128 or a "
+    tiles.fail(op, "scales is %s, so a group has %d elements of K = %d; expected %d, 32, 64 or a "
       .. "larger power of two, or all of K", scales.layout, group, k, LEAST_GROUP)
   end
   return group
@@ -69,8 +70,8 @@ end
 
 local function check_scales(op, scales, W)
   arguments.check_tensor(op, scales, "scales", "(N,K/group)", "it launches a kernel")
-  if not float_types[scales.dtype.name] and scales.dtype ~= f8ue8m0 then
-    tiles.fail(op, "scales are %s; expected f32, f16, bf16 or f8ue8m0", scales.dtype)
+  if not float_types[scales.dtype.name] and not narrow_scales[scales.dtype.name] then
+    tiles.fail(op, "scales are %s; expected f32, f16, bf16, f8ue8m0 or f8ue4m3", scales.dtype)
   elseif scales.device ~= W.device then
     tiles.fail(op, "scales is on %s but W is on %s; expected both on one device", scales.device,
       W.device)
@@ -187,7 +188,7 @@ function M.pack_weights(W, options)
   local lanes = cdiv(n, ROWS) * n_units * LANES
   local out = on_device.new(W.device, u32, layout{ 4, lanes })
   launch(packer(name, is_words), lanes, codes, out, n, n_units)
-  local dtype = scales.dtype == f8ue8m0 and bf16 or scales.dtype
+  local dtype = narrow_scales[scales.dtype.name] and bf16 or scales.dtype
   local w = setmetatable({ type = name, shape = { n, k }, group = of.group, codes = out,
     scales = pack_pairs(pack_scales, scales, dtype, of), device = W.device, stand_ins = {},
     again = {},

@@ -50,6 +50,7 @@ local function try_back(name, group, has_zeros)
 end
 for _, name in ipairs{"u4", "u8", "f4e2m1", "nf4"} do
   try_back(name, 32, false)
+  try_back(name, 16, false)
   if formats.formats[name].is_integer then try_back(name, 128, true) end
 end
 print "back"                                                          -- expect: back
@@ -81,9 +82,23 @@ try("u8", 20, 36, 192, 64, bf16, bf16, true)
 try("u8", 2, 16, 1088, 1088, f16, bf16, false)
 try("f4e2m1", 33, 16, 128, 32, f16, f8ue8m0, false)
 try("f4e2m1", 8, 150, 64, 32, bf16, f32, false)
+try("f4e2m1", 9, 40, 128, 16, bf16, f8ue4m3, false)
+try("f4e2m1", 3, 20, 64, 16, f16, f8ue4m3, false, {strips = 2, step = 64})
+try("u8", 17, 36, 128, 16, f16, f32, true)
 try("u4", 5, 70, 512, 128, bf16, bf16, true, {strips = 4, step = 128, warps = 4, stages = 3})
 try("u4", 21, 40, 128, 64, f16, bf16, false, {strips = 2, columns = 1})
 print "products"                                                      -- expect: products
+
+-- NVFP4: what the quantiser makes, whose scale of the whole tensor is a number.
+do
+  local rows = require "cuttle.rows"
+  local W, Z = randn(bf16, row_major{40, 128}):to(here), randn(bf16, row_major{3, 128}):to(here)
+  local global = rows.nvfp4_global(W)
+  local codes, scales = rows.quantize_nvfp4(W, global)
+  local w = packed.pack_weights(codes, {scales = scales})
+  print(w.type, w.group, allclose(matmul(Z, w, zeros(f32, row_major{3, 40}), {alpha = global[0]}),
+    reference.matmul(Z, W), {rtol = 0.1, atol = 6.0}))                -- expect: f4e2m1	16	true
+end
 
 -- Numbers of nf4 are rounded to A's type, so their sums are near.
 local rounded = make("nf4", 48, 256, 64, bf16, false).packed
