@@ -407,13 +407,20 @@ end
 
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
+local function add_tensor(list, name, x)
+  for _, n in ipairs(list) do
+    if rawequal(n.tensor, x) then return end
+  end
+  list[#list + 1] = { name = name, tensor = x }
+end
+
+-- A value that is made of tensors, as a packed weight is, counts as these.
 local function add_tensors(list, names, ...)
   for i = 1, select("#", ...) do
-    local x = select(i, ...)
-    local is_known = false
-    for _, n in ipairs(list) do is_known = is_known or rawequal(n.tensor, x) end
-    if is_tensor(x) and not is_known then
-      list[#list + 1] = { name = names[i] or ("arg%d"):format(i), tensor = x }
+    local x, name = select(i, ...), names[i] or ("arg%d"):format(i)
+    if is_tensor(x) then add_tensor(list, name, x) end
+    for _, part in ipairs(tiles.tensors_of(x) or {}) do
+      add_tensor(list, name .. "_" .. part[1], part[2])
     end
   end
 end

@@ -20,6 +20,19 @@ function M.own_operator(name, ...)
   end
 end
 
+--- The tensors that a value is made of, if its type has such: {{name, tensor}, ...}; else nil.
+--- Those are the fields that `__tensors` of its metatable names, of which some may be absent.
+function M.tensors_of(x)
+  local meta = type(x) == "table" and getmetatable(x)
+  local names = type(meta) == "table" and rawget(meta, "__tensors")
+  if not names then return nil end
+  local list = {}
+  for _, name in ipairs(names) do
+    if x[name] then list[#list + 1] = { name, x[name] } end
+  end
+  return list
+end
+
 -- A metatable of a type of the language, its methods and fields where completion looks for them.
 function M.new_type(name, methods, fields)
   return { __name = name, __index = methods, __methods = methods, __fields = fields }

@@ -226,6 +226,7 @@ function packed_type.__tostring(w)
     w.shape[2], w.group, w.scales.dtype, w.zeros and "zero points, " or "", w.device)
 end
 
+packed_type.__tensors = { "codes", "scales", "zeros" } -- what an exported function takes
 packed_type.__operators = {
   matmul = products.matmul, ["prepare matmul"] = products.prepare,
   ["explain matmul"] = products.explain, ["tune matmul"] = products.tune,
