@@ -100,20 +100,7 @@ end
 
 -- {====== Kernels ======
 
-local function variant_of(config, p)
-  local v = { name = op .. "_" .. p.kv_dtype.name, dtype = p.dtype, kv_dtype = p.kv_dtype,
-              depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
-              page_size = p.page_size, causal = p.causal and p.n_q > 1, tree = p.mask ~= nil,
-              scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new }
-  for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
-  v.cluster = v.cluster or 1
-  v.n_tiles = cdiv(p.n_q * p.group, v.rows)
-  v.n_heads = p.kv_heads * v.n_tiles // v.cluster
-  v.least = v.invariant and 1 or v.least or 2 * v.warps
-  return v
-end
-
--- All that a kernel depends on beside its arguments, as text.
+-- What kernels depend on beside a configuration, as text.
 local function text_of(v)
   local names, out = {}, {}
   for name in pairs(v) do names[#names + 1] = name end
@@ -122,12 +109,29 @@ local function text_of(v)
   return table.concat(out, ", ")
 end
 
-local made = {} -- kernels by template and text
+local function variant_of(config, p)
+  local v = { name = op .. "_" .. p.kv_dtype.name, dtype = p.dtype, kv_dtype = p.kv_dtype,
+              depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
+              page_size = p.page_size, causal = p.causal and p.n_q > 1, tree = p.mask ~= nil,
+              scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new,
+              kv_heads = p.kv_heads }
+  v.text = text_of(v)
+  for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
+  v.cluster = v.cluster or 1
+  v.n_tiles = cdiv(p.n_q * p.group, v.rows)
+  v.n_heads = p.kv_heads * v.n_tiles // v.cluster
+  v.least = v.invariant and 1 or v.least or 2 * v.warps
+  return v
+end
 
-local function kernel_of(name, v)
-  local key = name .. ": " .. text_of(v)
-  made[key] = made[key] or require(name).make(v)
-  return made[key]
+local made = setmetatable({}, { __mode = "k" }) -- kernels by configuration, then by text
+
+local function kernel_of(config, template, v)
+  local text = template .. ": " .. v.text
+  made[config] = made[config] or {}
+  local kernels = made[config]
+  kernels[text] = kernels[text] or require(template).make(v)
+  return kernels[text]
 end
 
 -- Partial results, and {maximum, sum} of each of their rows.
@@ -147,17 +151,16 @@ local function steps_of(config, p, target)
   local steps, lse, scales = {}, p.LSE, { p.k_scale, p.v_scale }
   local keys_of = require(config.template).keys
   if p.n_new > 0 then
-    local k = kernel_of("cuttle.attention_decode_append",
-      { page_size = p.page_size, scaled = p.scaled })
-    steps[1] = append.step(p, k)
+    steps[1] = append.step(p, kernel_of(config, "cuttle.attention_decode_append", v))
   end
   steps[#steps + 1] = {
-    kernel = kernel_of(config.template, v),
+    kernel = kernel_of(config, config.template, v),
     launch = { grid = n_parts * v.cluster, block = 32 * v.warps, stream = p.stream,
                cluster = v.cluster > 1 and v.cluster or nil, pdl = p.has_pdl },
     args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity,
       n_parts, parts, ml, p.table, scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
-  steps[#steps + 1] = merge.step(p, kernel_of("cuttle.attention_decode_merge", v), v, n_parts,
+  local combine = kernel_of(config, "cuttle.attention_decode_merge", v)
+  steps[#steps + 1] = merge.step(p, combine, v, n_parts,
     table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, scales[2]))
   return steps
 end
