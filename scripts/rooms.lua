@@ -10,7 +10,7 @@
 -- beside the language: of what bindings add as `_door.name`. Without it, they use it alone.
 return {
   runtime = {
-    { name = "base", files = { "base/base", "base/bits", "base/clock", "base/size",
+    { name = "base", files = { "base/base", "base/bits", "base/clock", "base/order", "base/size",
       "base/ask", "base/fork" }, uses = {} },
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "env", files = { "base/env" }, uses = { "err" } },

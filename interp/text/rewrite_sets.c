@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include "runtime/base/order.h"
+
 enum { MAX_SET_BYTES = 64 << 20 };
 
 /* Rows of the constructs, then of the targets, then a scratch row. */
@@ -22,29 +24,15 @@ static bool has_bit(const Word *w, uint32_t i) { return (w[i / 64] >> (i % 64) &
 
 /* The number of the first construct at or after token t. */
 static size_t construct_from(const Scan *s, LpTok t) {
-  size_t lo = 0, hi = s->n_constructs;
-  while (lo < hi) {
-    size_t mid = lo + (hi - lo) / 2;
-    if (s->constructs[mid]->tok < t) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, s->n_constructs, s->constructs[i]->tok < t);
+  return i;
 }
 
 static size_t write_from(const Scan *s, LpTok t) {
-  size_t lo = 0, hi = s->n_writes;
-  while (lo < hi) {
-    size_t mid = lo + (hi - lo) / 2;
-    if (s->writes[mid].tok < t) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, s->n_writes, s->writes[i].tok < t);
+  return i;
 }
 
 /* Each write counts for the constructs around it that its variable was declared before. */

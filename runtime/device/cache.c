@@ -15,6 +15,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/newfile.h"
+#include "runtime/base/order.h"
 
 /* {====== SipHash-2-4-128 (Aumasson and Bernstein, 2012), key 00 01 .. 0f ====== */
 
@@ -342,10 +343,8 @@ static void list_dir(const CtCache *c, Listing *l) {
 
 static int by_age(const void *pa, const void *pb) {
   const File *a = pa, *b = pb;
-  if (a->used.tv_sec != b->used.tv_sec) {
-    return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
-  }
-  return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
+  const int64_t pairs[][2] = {{a->used.tv_sec, b->used.tv_sec}, {a->used.tv_nsec, b->used.tv_nsec}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 /* Listing the folder looks at every file: after one small entry of 16. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/order.h"
+
 enum { MAX_ROWS = 1 << 22, MAX_FILES = 1 << 12, MAX_FOLDERS = 1 << 12, MAX_UNITS = 256 };
 enum { MAX_RELOCATIONS = 1 << 12, MAX_CALLERS = 64 };
 enum { SYMBOL_BYTES = 24, IN_SYMBOL_SECTION = 6, IN_SYMBOL_VALUE = 8 };
@@ -235,13 +237,9 @@ static CtStatus read_unit(Reader *r, CtCubinLines *out, CtErr *err) {
 
 static int compare_places(const void *a_ptr, const void *b_ptr) {
   const CtCubinRow *a = a_ptr, *b = b_ptr;
-  if (a->section != b->section) {
-    return a->section < b->section ? -1 : 1;
-  }
-  if (a->at != b->at) {
-    return a->at < b->at ? -1 : 1;
-  }
-  return a->index < b->index ? -1 : a->index > b->index;
+  const int64_t pairs[][2] = {
+      {a->section, b->section}, {(int64_t)a->at, (int64_t)b->at}, {a->index, b->index}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 static CtStatus sort_rows(CtCubinLines *l, CtErr *err) {

@@ -8,6 +8,7 @@
 
 #include "device_priv.h"
 #include "runtime/base/message.h"
+#include "runtime/base/order.h"
 
 /* The first words of a log: words that records took or asked for, words there are for them, records that
    found no room. The words of a record: the printf's number << 32 | thread, block, values. The first is
@@ -45,16 +46,11 @@ typedef struct Record {
 
 static int compare(const void *a, const void *b) {
   const Record *x = a, *y = b;
-  if (x->launch != y->launch) {
-    return x->launch < y->launch ? -1 : 1;
-  }
-  if (x->block != y->block) {
-    return x->block < y->block ? -1 : 1;
-  }
-  if (x->thread != y->thread) {
-    return x->thread < y->thread ? -1 : 1;
-  }
-  return x->words < y->words ? -1 : x->words > y->words;
+  const int64_t pairs[][2] = {{(int64_t)x->launch, (int64_t)y->launch},
+                              {(int64_t)x->block, (int64_t)y->block},
+                              {x->thread, y->thread},
+                              {x->words - y->words, 0}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 /* The printf of that number, and its launch; false where there is none. */

@@ -12,6 +12,7 @@
 
 #include "ir_tma.h"
 #include "runtime/layout/tuple_leaves.h"
+#include "runtime/base/order.h"
 
 /* The copies that may be under way, by their number modulo 64: begun in this turn of the loops around, or in an
    earlier one. */
@@ -223,16 +224,9 @@ static Flow put_wait(Order *o, CtVal before) {
 }
 
 static uint64_t bit_of(const Order *o, CtVal copy) {
-  size_t lo = 0, hi = o->n_copies;
-  while (lo < hi) {
-    size_t mid = (lo + hi) / 2;
-    if (o->copies[mid] < copy) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return (uint64_t)1 << lo % 64;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, o->n_copies, o->copies[i] < copy);
+  return (uint64_t)1 << i % 64;
 }
 
 static Flow walk_region(Order *o, CtRegion r, Flow in, Frame *outer);

@@ -8,21 +8,15 @@
    wait must come before it, too. So the copies are kept here, and once one is waited for, its
    event is that of the wait. */
 #include "check_global.h"
+#include "runtime/base/order.h"
 
 enum { MAX_SOURCES = 1 << 12 }; /* without a barrier; then those that are done are forgotten */
 
 /* One of n pending copies, which are in the order of their numbers. */
 static const CtPending *find(const CtPending *pending, size_t n, uint32_t event) {
-  size_t lo = 0, hi = n;
-  while (lo < hi) {
-    size_t mid = (lo + hi) / 2;
-    if (pending[mid].event < event) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < n && pending[lo].event == event ? &pending[lo] : NULL;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, n, pending[i].event < event);
+  return i < n && pending[i].event == event ? &pending[i] : NULL;
 }
 
 static void add(CtCheckWorker *k, CtPending **list, size_t *n, size_t *cap, CtPending p) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/order.h"
+
 const CtCheckRow ct_check_rows[CT_CHECK_COUNT] = {
 #define X(NAME, ...) [CT_CHECK_##NAME] = {__VA_ARGS__},
 #include "check.def"
@@ -237,24 +239,19 @@ typedef struct Sorted {
 
 static int compare(const void *a, const void *b) {
   const Sorted *x = a, *y = b;
-  const int64_t keys[][2] = {{x->loc.chunk, y->loc.chunk},
-                             {x->loc.line, y->loc.line},
-                             {x->f.kind, y->f.kind},
-                             {x->other.chunk, y->other.chunk},
-                             {x->other.line, y->other.line},
-                             {x->f.buf, y->f.buf},
-                             {rank_of(&x->f), rank_of(&y->f)},
-                             {x->f.block, y->f.block},
-                             {x->f.other_block, y->f.other_block},
-                             {x->f.thread, y->f.thread},
-                             {x->f.other_thread, y->f.other_thread},
-                             {x->f.off, y->f.off}};
-  for (size_t i = 0; i < CT_ARRAY_LEN(keys); i++) {
-    if (keys[i][0] != keys[i][1]) {
-      return keys[i][0] < keys[i][1] ? -1 : 1;
-    }
-  }
-  return 0;
+  const int64_t pairs[][2] = {{x->loc.chunk, y->loc.chunk},
+                              {x->loc.line, y->loc.line},
+                              {x->f.kind, y->f.kind},
+                              {x->other.chunk, y->other.chunk},
+                              {x->other.line, y->other.line},
+                              {x->f.buf, y->f.buf},
+                              {rank_of(&x->f), rank_of(&y->f)},
+                              {x->f.block, y->f.block},
+                              {x->f.other_block, y->f.other_block},
+                              {x->f.thread, y->f.thread},
+                              {x->f.other_thread, y->f.other_thread},
+                              {x->f.off, y->f.off}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 /* The launch that a finding is of. */

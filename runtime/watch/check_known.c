@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/base/order.h"
+
 enum { PAGE_BITS = 6 }; /* so many homes have a page in common */
 enum { BLOCK_SHIFT = CT_WHO_WARP_BITS, HOME_SHIFT = BLOCK_SHIFT + CT_WHO_RANK_BITS };
 enum { PAGE_SHIFT = HOME_SHIFT + PAGE_BITS, JOB_SHIFT = HOME_SHIFT + CT_WHO_HOME_BITS };
@@ -256,30 +258,16 @@ bool ct_known_set_behind(CtAlloc alloc, CtKnowledge **to) {
 
 /* The first page whose id is not less. */
 static uint32_t find_page(const CtKnowledge *k, uint64_t id) {
-  uint32_t lo = 0, hi = k->n;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (k->pages[mid]->id < id) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, k->n, k->pages[i]->id < id);
+  return (uint32_t)i;
 }
 
 /* The first moment of the page whose `who` is not less. */
 static uint32_t find_moment(const Page *p, uint64_t who) {
-  uint32_t lo = 0, hi = p->n;
-  while (lo < hi) {
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (p->items[mid].who < who) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, p->n, p->items[i].who < who);
+  return (uint32_t)i;
 }
 
 /* An agent's work is over only for those who know of a wait for it, by a row. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/order.h"
+
 /* --- what the kernel does ----------------------------------------------------------------------------- */
 
 typedef struct Use {
@@ -83,16 +85,9 @@ static int by_begin(const void *a, const void *b) {
 
 /* The region of an address, which are in order; UINT32_MAX: none. */
 static uint32_t find_region(const CtGlobal *g, const char *at) {
-  uint32_t lo = 0, hi = g->n_regions;
-  while (lo < hi) { /* the first that ends after it */
-    uint32_t mid = lo + (hi - lo) / 2;
-    if (g->regions[mid].end <= at) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < g->n_regions && g->regions[lo].begin <= at ? lo : UINT32_MAX;
+  size_t i; /* the first that ends after it */
+  CT_FIRST_NOT_BEFORE(i, g->n_regions, g->regions[i].end <= at);
+  return i < g->n_regions && g->regions[i].begin <= at ? (uint32_t)i : UINT32_MAX;
 }
 
 /* The memory that a buffer may be: one span, or that of each tensor that may be chosen. */

@@ -11,6 +11,7 @@
 
 #include "history.h"
 #include "runtime/simt/run/simt_watch.h"
+#include "runtime/base/order.h"
 
 typedef enum Phase { PHASE_NONE, PHASE_FIND, PHASE_FOUND, PHASE_ALL, PHASE_DONE } Phase;
 
@@ -153,16 +154,9 @@ static CtStatus begin(CtSimtWatch *watch, CtSimtJob *job, CtErr *err) {
 
 /* The place of the first find that is not less. */
 static size_t place_of(const CtLineage *t, int64_t find) {
-  size_t lo = 0, hi = t->n_blocks;
-  while (lo < hi) {
-    size_t mid = (lo + hi) / 2;
-    if (t->blocks[mid] < find) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, t->n_blocks, t->blocks[i] < find);
+  return i;
 }
 
 static bool is_found(const CtLineage *t, int64_t block) {
@@ -345,22 +339,9 @@ static bool wants_all(const CtIn *code) { return code->u.op != CT_SIMT_GUARD; }
 
 static int by_block(const void *a, const void *b) {
   const CtLineageRow *x = a, *y = b;
-  if (x->block != y->block) {
-    return x->block < y->block ? -1 : 1;
-  }
-  if (x->order != y->order) {
-    return x->order < y->order ? -1 : 1;
-  }
-  if (x->thread != y->thread) {
-    return x->thread < y->thread ? -1 : 1;
-  }
-  if (x->kind != y->kind) {
-    return (int)x->kind - (int)y->kind;
-  }
-  if (x->owner != y->owner) {
-    return x->owner < y->owner ? -1 : 1;
-  }
-  return (x->off > y->off) - (x->off < y->off);
+  const int64_t pairs[][2] = {{x->block, y->block}, {x->order, y->order}, {x->thread, y->thread},
+                              {x->kind, y->kind},   {x->owner, y->owner}, {x->off, y->off}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 static void end_find(CtSimtWatch *watch, CtSimtJob *job) {

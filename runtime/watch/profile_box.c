@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/ir/ir_tma.h"
+#include "runtime/base/order.h"
 
 enum { SECTOR_SHIFT = 5, ROW_BYTES = 128 };
 
@@ -134,16 +135,11 @@ void ct_profile_count_boxes(const CtProfileJob *job, CtProfileWorker *k, uint32_
 
 static int by_place(const void *a, const void *b) {
   const CtProfileBox *x = a, *y = b;
-  if (x->map != y->map) {
-    return x->map < y->map ? -1 : 1;
-  }
-  if (x->place != y->place) {
-    return x->place < y->place ? -1 : 1;
-  }
-  if (x->step != y->step) {
-    return x->step < y->step ? -1 : 1;
-  }
-  return (x->block > y->block) - (x->block < y->block);
+  const int64_t pairs[][2] = {{x->map, y->map},
+                              {(int64_t)x->place, (int64_t)y->place},
+                              {x->step, y->step},
+                              {x->block, y->block}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 void ct_profile_add_waves(CtProfileBox *boxes, size_t n, int64_t n_blocks, CtProfileWave *by_site) {

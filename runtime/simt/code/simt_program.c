@@ -1,6 +1,7 @@
 /* simt_program.c: frees programs; computes the offset of a mode's element from the mode's leaves,
    which are static or numbers in slots. */
 #include "simt_program.h"
+#include "runtime/base/order.h"
 
 void ct_simt_free(CtSimtProgram *p) {
   if (p != NULL) {
@@ -46,14 +47,7 @@ void ct_table_fill(const void *slots, const CtTileMode *m, CtTable *t) {
 }
 
 const CtSimtSpan *ct_simt_memory_at(const CtSimtLaunch *l, const char *at) {
-  size_t lo = 0, hi = l->n_memory;
-  while (lo < hi) { /* the first that ends after it */
-    size_t mid = lo + (hi - lo) / 2;
-    if (l->memory[mid].end <= at) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  return lo < l->n_memory && l->memory[lo].begin <= at ? &l->memory[lo] : NULL;
+  size_t i; /* the first that ends after it */
+  CT_FIRST_NOT_BEFORE(i, l->n_memory, l->memory[i].end <= at);
+  return i < l->n_memory && l->memory[i].begin <= at ? &l->memory[i] : NULL;
 }

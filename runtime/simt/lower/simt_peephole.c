@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "runtime/base/order.h"
+
 enum { MAX_REACH = 512, REMOVED = CT_SIMT_OP_COUNT };
 
 /* What the body does with a slot. */
@@ -94,17 +96,10 @@ static bool changes(const CtIn *in, uint32_t var) {
 
 /* The end of the loops that begin at pos, or `end` if that is later. */
 static uint32_t loops_from(const CtLow *l, uint32_t pos, uint32_t end) {
-  size_t lo = 0, hi = l->n_loops;
-  while (lo < hi) { /* the first loop that begins at pos or later */
-    size_t mid = (lo + hi) / 2;
-    if (l->loops[mid].first < pos) {
-      lo = mid + 1;
-    } else {
-      hi = mid;
-    }
-  }
-  for (; lo < l->n_loops && l->loops[lo].first == pos; lo++) {
-    end = l->loops[lo].last > end ? l->loops[lo].last : end;
+  size_t i;
+  CT_FIRST_NOT_BEFORE(i, l->n_loops, l->loops[i].first < pos);
+  for (; i < l->n_loops && l->loops[i].first == pos; i++) {
+    end = l->loops[i].last > end ? l->loops[i].last : end;
   }
   return end;
 }

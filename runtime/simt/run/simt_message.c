@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/bits.h"
+#include "runtime/base/order.h"
 
 enum { MAX_BYTES = 64 << 20 };
 
@@ -115,13 +116,8 @@ const CtIn *ct_simt_do_ASSERT(const CtIn *in, CtWarp *w) {
 
 static int compare(const void *a, const void *b) {
   const CtPrinted *x = a, *y = b;
-  if (x->block != y->block) {
-    return x->block < y->block ? -1 : 1;
-  }
-  if (x->thread != y->thread) {
-    return x->thread < y->thread ? -1 : 1;
-  }
-  return x->order < y->order ? -1 : x->order > y->order;
+  const int64_t pairs[][2] = {{x->block, y->block}, {x->thread, y->thread}, {x->order, y->order}};
+  return CT_COMPARE_PAIRS(pairs);
 }
 
 /* Gathers the lines of blocks up to `last` from all workers; *n is their number. */
