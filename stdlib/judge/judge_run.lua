@@ -2,6 +2,7 @@
 -- new data in the same memory; under check; counted, for the model; on a device, for the time. The
 -- candidate cannot tell these apart: each state is asked the same of it in the same order. A
 -- candidate is {text =, name =}, which runs apart, or {f =}, which runs here and is trusted.
+local lists = require "cuttle.lists"
 local devices = require "cuttle.profile_device"
 local truth = require "cuttle.judge_truth"
 local drawn = require "cuttle.judge_task"
@@ -20,8 +21,7 @@ local operators <const> = { "matmul", "attention", "attention_backward", "attent
 -- {====== States ======
 
 local function names_without(allowed)
-  local may, out = {}, table.move(never, 1, #never, 1, {})
-  for _, name in ipairs(allowed) do may[name] = true end
+  local may, out = lists.set(allowed), table.move(never, 1, #never, 1, {})
   for _, name in ipairs(operators) do
     if not may[name] then out[#out + 1] = name end
   end
@@ -80,8 +80,7 @@ end
 
 local MOST_TEXT <const> = 1000 -- bytes of a message that the candidate may have written
 
-local is_operator = {}
-for _, name in ipairs(operators) do is_operator[name] = true end
+local is_operator = lists.set(operators)
 
 -- What the rules of judge add to an error of the candidate.
 local function hint_of(message)

@@ -4,6 +4,7 @@
 --   pages.list(), pages.read(uri)   as resources/list and resources/read have them
 --   pages.search(words, n)          the sections that have the words most often, as text
 local internal = ...
+local lists = require "cuttle.lists"
 local M = {}
 
 local SCHEME <const> = "cuttle://"
@@ -135,10 +136,7 @@ local function search(self, query, n)
     local points = score(section, words, self.n_with, #sections)
     if points > 0 then found[#found + 1] = { section = section, points = points, at = i } end
   end
-  table.sort(found, function(a, b)
-    if a.points ~= b.points then return a.points > b.points end
-    return a.at < b.at
-  end)
+  table.sort(found, lists.by("-points", "at"))
   local texts = {}
   for i = 1, math.min(n, #found) do
     local section = found[i].section

@@ -9,6 +9,7 @@
 -- `source` is the text of the script, for columns and edits. An edit is {line =, column =,
 -- end_line =, end_column =, text =}: the text takes the place of what stands from one column to
 -- before the other, both from 1 on.
+local lists = require "cuttle.lists"
 local M = {}
 
 -- {====== Ids ======
@@ -82,10 +83,7 @@ local function read_rows(page)
                           unnamed = rest and pattern_of(rest, kinds) }
     end
   end
-  table.sort(rows, function(a, b)
-    if a.literal ~= b.literal then return a.literal > b.literal end
-    return a.id < b.id
-  end)
+  table.sort(rows, lists.by("-literal", "id"))
   return rows
 end
 

@@ -5,6 +5,7 @@
 -- at the first collective: one of all ranks, and from it, by a split in which all ranks take part,
 -- one for each kind of group. All errors, of NCCL and of time, abort all communicators.
 local internal = ...
+local lists = require "cuttle.lists"
 local processes = require "cuttle.processes"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -114,12 +115,6 @@ local function open_all(w)
   return all
 end
 
-local function index_of(list, x)
-  for i, y in ipairs(list) do
-    if y == x then return i end
-  end
-end
-
 local function is_identity(w, group)
   if #group ~= w.size then return false end
   for i, rank in ipairs(group) do
@@ -133,7 +128,7 @@ local function split(w, calls, title)
   local all, parts = w.all or open_all(w), {}
   for _, call in ipairs(calls) do
     parts[all.member[call.rank]] = { color = math.min(table.unpack(call.group)),
-      key = index_of(call.group, call.rank) - 1, size = #call.group }
+      key = lists.index(call.group, call.rank) - 1, size = #call.group }
   end
   local set = internal.nccl.split(all.set, "the communicators over " .. title, w.seconds, parts,
     w.blocks or w.splits_all)
@@ -259,7 +254,7 @@ local function describe(e, op, calls)
     local comm = find_comm(w, call)
     known.made[i] = { set = comm.set, member = comm.member, op = op, reduce = call.reduce,
       count = count_of[op](call), at = at[i],
-      peer = op == "broadcast" and index_of(call.group, call.root) - 1 or nil }
+      peer = op == "broadcast" and lists.index(call.group, call.root) - 1 or nil }
   end
   if rest[1] then
     known.what = ("%s of %d %s over %s, "):format(op, known.made[1].count, rest[1].dst.dtype,

@@ -6,6 +6,7 @@
 -- A way is {kernel =, side =, axes =}. The side is the operand whose rows are gathered, or which
 -- has C's rows. The axes are those of its rows, in the order in which they are spread.
 local internal = ...
+local lists = require "cuttle.lists"
 local devices = require "cuttle.profile_device"
 local gathering = require "cuttle.gather_matmul"
 local meeting = require "cuttle.meet"
@@ -49,12 +50,6 @@ local function axes_after(s, mode, set)
   return axes
 end
 
-local function set_of(list)
-  local set = {}
-  for _, x in ipairs(list) do set[x] = true end
-  return set
-end
-
 -- The only step of a plan, if it is that collective.
 local function only_step(plan, op)
   return plan and #plan.steps == 1 and plan.steps[1].op == op and plan.steps[1] or nil
@@ -72,7 +67,7 @@ local function gathers(best, operands, side)
     or not is_matrix(best.shardings.C, mode_of[other]) then
     return nil
   end
-  return way_of("gather_matmul", side, axes_after(rows, 1, set_of(step.axes)))
+  return way_of("gather_matmul", side, axes_after(rows, 1, lists.set(step.axes)))
 end
 
 -- Sums are added, and sent to the owners of a side's rows.
@@ -83,7 +78,7 @@ local function scatters(best, operands, side)
     or not is_matrix(C, mode_of[other]) then
     return nil
   end
-  return way_of("matmul_scatter", side, axes_after(C, mode_of[side], set_of(step.axes)))
+  return way_of("matmul_scatter", side, axes_after(C, mode_of[side], lists.set(step.axes)))
 end
 
 -- {====== Whether to take one ======

@@ -2,6 +2,7 @@
 -- require "cuttle.check" for tests and editors.
 local internal = ...
 local grids = require "cuttle.check_grid"
+local lists = require "cuttle.lists"
 local schedules = require "cuttle.schedule"
 local M = {}
 
@@ -14,11 +15,7 @@ local function with_schedule(options)
 end
 
 local function by_line(places)
-  table.sort(places, function(a, b)
-    if a.chunk ~= b.chunk then return a.chunk < b.chunk end
-    if a.line ~= b.line then return a.line < b.line end
-    return a.what < b.what
-  end)
+  table.sort(places, lists.by("chunk", "line", "what"))
   return places
 end
 

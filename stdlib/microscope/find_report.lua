@@ -1,4 +1,5 @@
 -- find_report.lua: how find_swizzle and find_layout print what they found.
+local lists = require "cuttle.lists"
 local M = {}
 
 function M.number(n)
@@ -22,19 +23,9 @@ end
 
 -- Rows of texts as columns; column `left` begins where its heading does, the others end there.
 function M.table(rows, left)
-  local widths, out = {}, {}
-  for _, row in ipairs(rows) do
-    for i, text in ipairs(row) do widths[i] = math.max(widths[i] or 0, #text) end
-  end
-  for _, row in ipairs(rows) do
-    local cells = {}
-    for i, text in ipairs(row) do
-      local space = (" "):rep(widths[i] - #text)
-      cells[i] = i == left and text .. space or space .. text
-    end
-    out[#out + 1] = (table.concat(cells, "  "):gsub("%s+$", ""))
-  end
-  return table.concat(out, "\n")
+  local is_right = {}
+  for i = 1, #rows[1] do is_right[i] = i ~= left end
+  return table.concat(lists.columns(rows, is_right), "\n")
 end
 
 return M

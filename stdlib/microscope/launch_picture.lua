@@ -4,6 +4,7 @@
 local leaves = require("cuttle.picture_grid").leaves
 local names_of = require "cuttle.launch_names"
 local packed = require "cuttle.launch_parts"
+local lists = require "cuttle.lists"
 local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
 local picture = require "cuttle.picture"
@@ -97,10 +98,7 @@ local function sites_of(found, number_of, name_of)
       site_of[index] = { of = by_key[key], bytes = site.bytes, own = own, at = site.at // own }
     end
   end
-  table.sort(list, function(a, b)
-    if a.line ~= b.line then return a.line < b.line end
-    return a.key < b.key
-  end)
+  table.sort(list, lists.by("line", "key"))
   for i, site in ipairs(list) do site.number = i - 1 end
   for _, site in pairs(site_of) do site.number = site.of.number end
   return list, site_of

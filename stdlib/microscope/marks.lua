@@ -1,6 +1,7 @@
 -- marks.lua: what a launch on a device recorded of one block (runtime/ir/ir_marks.h): M.read makes
 -- it a table, from the bytes alone; M.warps makes bars of it, like those of timeline_play.lua.
 local internal = ...
+local lists = require "cuttle.lists"
 local play = require "cuttle.timeline_play"
 local M = {}
 
@@ -61,10 +62,7 @@ local function read_thread(words, w, lane, places, n_warps, zero)
   return next(own) ~= nil
 end
 
-local function earlier(a, b)
-  if a.at ~= b.at then return a.at < b.at end
-  return a.order < b.order
-end
+local earlier = lists.by("at", "order")
 
 -- The records of a warp. Threads that parted from the first one recorded in rooms of their own.
 local function read_records(words, w, n_warps, places, zero)

@@ -6,6 +6,7 @@
 -- was launched; docs/debugging.md says what is in them. :json() is all of it as text,
 -- :html([file]) a page, :patterns() the accesses.
 local internal = ...
+local lists = require "cuttle.lists"
 local advice = require "cuttle.profile_advice"
 local devices = require "cuttle.profile_device"
 local json = require "cuttle.json"
@@ -268,10 +269,7 @@ local function lines_of(program)
       or row.votes > 0 or #row.mem > 0
     if row.n > 0 and counts_at_all then add_row(line_of(kernel, row), row) end
   end
-  table.sort(kernel.lines, function(a, b)
-    if a.file ~= b.file then return a.file < b.file end
-    return a.line < b.line
-  end)
+  table.sort(kernel.lines, lists.by("file", "line"))
   local source_of = sources.reader()
   for _, line in ipairs(kernel.lines) do settle_line(line, source_of) end
   return kernel.lines

@@ -1,5 +1,6 @@
 -- profile_page.lua: a Profile as a page that needs nothing else: profile.html with profile.css and
 -- profile.js in it. The head of profile.js says which data it gets.
+local lists = require "cuttle.lists"
 local cost = require "cuttle.profile_cost"
 local files = require "cuttle.picture_page"
 local lines_of = require("cuttle.source_lines").of
@@ -55,10 +56,7 @@ local function units_of(roofline)
     local ms = roofline[unit.key]
     if ms > 0 then units[#units + 1] = { name = unit.name, ms = ms, text = texts.time(ms) } end
   end
-  table.sort(units, function(a, b)
-    if a.ms ~= b.ms then return a.ms > b.ms end
-    return a.name < b.name
-  end)
+  table.sort(units, lists.by("-ms", "name"))
   return units
 end
 

@@ -4,6 +4,7 @@
 -- without any swizzle; `bytes` of a lane, `writes`, `is_store` (no load as well), `count`. One that
 -- the compiler has made of neighbours has them as a list `parts` of such lists, with `bytes` each.
 local internal = ...
+local lists = require "cuttle.lists"
 local machine = require "cuttle.profile_machine"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -313,23 +314,16 @@ end
 -- Lists of requests that differ in nothing but where they are, in that order. The second to the
 -- same place is of another list.
 local function alike(requests)
-  local lists, of, times = {}, {}, {}
-  for _, request in ipairs(requests) do
+  local times = {}
+  local groups = lists.groups(requests, function(request)
     request.first = first_of(request)
     local key = key_of(request, request.first)
     local place = ("%s at %d"):format(key, request.first)
     times[place] = (times[place] or 0) + 1
-    key = ("%s %d"):format(key, times[place])
-    if not of[key] then
-      of[key] = {}
-      lists[#lists + 1] = of[key]
-    end
-    table.insert(of[key], request)
-  end
-  for _, list in ipairs(lists) do
-    table.sort(list, function(a, b) return a.first < b.first end)
-  end
-  return lists
+    return ("%s %d"):format(key, times[place])
+  end)
+  for _, list in ipairs(groups) do table.sort(list, lists.by "first") end
+  return groups
 end
 
 local function are_aligned(request, bytes)

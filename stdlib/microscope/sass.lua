@@ -9,6 +9,7 @@
 --   M.text(image, symbol, chunks)    all of its instructions, below the lines that they are of
 -- Also figures of the hot loop: hot_loop, loop_kinds, count_before, bank_conflicts, planned_cycles.
 local internal = ...
+local lists = require "cuttle.lists"
 local machine = require "cuttle.profile_machine"
 local sources = require "cuttle.source_lines"
 local M = {}
@@ -273,10 +274,7 @@ function M.lines(cubin, symbol, chunks)
     of[key].counts[x.name] = (of[key].counts[x.name] or 0) + 1
   end
   for _, line in ipairs(result.lines) do line.code, line.counts = counted(line.counts), nil end
-  table.sort(result.lines, function(a, b)
-    if a.file ~= b.file then return a.file < b.file end
-    return a.line < b.line
-  end)
+  table.sort(result.lines, lists.by("file", "line"))
   return result
 end
 

@@ -3,6 +3,7 @@
 -- The launch runs twice on the CPU engine, on copies of its tensors: to find the blocks that write
 -- the element, and to record these, with the others of their clusters. What made the element there
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local given = require "cuttle.launch_given"
 local errors = require "cuttle.fail"
@@ -165,10 +166,7 @@ local function line_of(block, row)
   return line
 end
 
-local function comes_before(a, b)
-  if a.chunk ~= b.chunk then return a.chunk < b.chunk end
-  return a.line < b.line
-end
+local comes_before = lists.by("chunk", "line")
 
 -- Rows, sorted by block, become blocks of lines.
 local function blocks_of(rows, tensors)
@@ -277,18 +275,12 @@ end
 
 -- {====== Tracing ======
 
-local function index_of(names, name)
-  for i, other in ipairs(names) do
-    if other == name then return i end
-  end
-end
-
 local function element_of(wanted, names)
   local name, crd = next(wanted)
   if name == nil or next(wanted, name) ~= nil or type(crd) ~= "table" then
     fail("one element of one tensor was expected, as in {C = {5, 7}}")
   end
-  local index = index_of(names, name)
+  local index = lists.index(names, name)
   if not index then
     fail("the kernel has no parameter '%s'; it has %s", tostring(name), table.concat(names, ", "))
   end

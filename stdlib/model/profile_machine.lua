@@ -10,6 +10,7 @@
 --                         mem.asked has what the CUDA C asks for. Without a cubin mem.widest has
 --                         what the widest level is, where it differs.
 local internal = ...
+local lists = require "cuttle.lists"
 local M = {}
 
 local LEVELS <const> = { 1, 2, 4, 8, 16 } -- bytes of a lane
@@ -168,16 +169,7 @@ end
 
 -- The sites of each tensor: they may be merged with each other, so they have one level.
 local function by_tensor(sites)
-  local lists, of = {}, {}
-  for _, site in ipairs(sites) do
-    local buf = site.mem.buf
-    if not of[buf] then
-      of[buf] = {}
-      lists[#lists + 1] = of[buf]
-    end
-    table.insert(of[buf], site)
-  end
-  return lists
+  return lists.groups(sites, function(site) return site.mem.buf end)
 end
 
 -- Several tensors may be accessed in a line, and only the neighbours of some be merged.

@@ -1,5 +1,6 @@
 -- element_places.lua: of an element's offset in a tensor its coordinate, and the row and column of
 -- its cell in a picture of the tensor.
+local lists = require "cuttle.lists"
 local M = {}
 
 -- {====== Coordinates ======
@@ -16,10 +17,7 @@ local function modes_of(layout)
     local mode = get_mode(flat, i)
     modes[#modes + 1] = { at = i + 1, size = size(mode), stride = leaf(mode.stride) }
   end
-  table.sort(modes, function(a, b)
-    if a.stride ~= b.stride then return a.stride > b.stride end
-    return a.size > b.size
-  end)
+  table.sort(modes, lists.by("-stride", "-size"))
   return modes
 end
 

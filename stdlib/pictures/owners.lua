@@ -38,7 +38,7 @@ local MAX_LISTED <const> = 4 -- runs of one value in a cell
 local MIN_RANGE <const> = 3  -- neighbouring threads that are said as a range
 
 -- "0,8,16,24" of threads that all have an element as the same value, "0-7", "0,4,8,12+4".
-local function listed(threads)
+function M.listed(threads)
   local texts, at = {}, 1
   while at <= #threads and #texts < MAX_LISTED do
     local last = at
@@ -62,7 +62,7 @@ function M.lines(list)
     table.insert(threads[owner.value], owner.thread)
   end
   for _, value in ipairs(values) do
-    lines[#lines + 1] = "T" .. listed(threads[value])
+    lines[#lines + 1] = "T" .. M.listed(threads[value])
     lines[#lines + 1] = "V" .. value
   end
   return lines

@@ -1,6 +1,7 @@
 -- picture_panels.lua: the panels of a picture (picture.lua): which modes go along which axis, and
 -- the grids of a layout, added under a role.
 local fail = require "cuttle.fail".fail
+local lists = require "cuttle.lists"
 local grid = require "cuttle.picture_grid"
 local M = {}
 
@@ -19,15 +20,9 @@ local function to_modes(value, layout, how)
   return list
 end
 
-local function taken_by(list)
-  local taken = {}
-  for _, k in ipairs(list) do taken[k] = true end
-  return taken
-end
-
 -- The first mode that is not in the list, as a list; empty when the layout has no other.
 local function first_besides(list, rank)
-  local taken = taken_by(list)
+  local taken = lists.set(list)
   for k = 0, rank - 1 do
     if not taken[k] then return { k } end
   end
@@ -41,8 +36,8 @@ local function axes_of(layout, how)
   local cols = how.cols and to_modes(how.cols, layout, how)
   if not rows then rows = rank < 2 and {} or first_besides(cols or {}, rank) end
   if not cols then cols = first_besides(rows, rank) end
-  for k in pairs(taken_by(rows)) do
-    if taken_by(cols)[k] then
+  for k in pairs(lists.set(rows)) do
+    if lists.set(cols)[k] then
       fail(how.op, "mode %d is in rows and in cols; each mode goes along one axis", k)
     end
   end

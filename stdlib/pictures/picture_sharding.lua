@@ -1,25 +1,12 @@
 -- picture_sharding.lua: pictures of shardings and meshes: which ranks have each element, and where
 -- in their parts. A cell says "R0,4 +12": ranks 0 and 4, at offset 12 of their parts. Its colour is
 -- that of the first rank.
+local owning = require "cuttle.owners"
 local color = require "cuttle.picture_color"
 local palette = require "cuttle.palette"
 local M = {}
 
-local MAX_LISTED <const> = 4 -- ranks and ranges in a cell
-
--- "0,4", "0-3", "0,2,4,6+12" of ranks in ascending order.
-local function ranks_text(ranks)
-  local texts, at = {}, 1
-  while at <= #ranks and #texts < MAX_LISTED do
-    local last = at
-    while ranks[last + 1] == ranks[last] + 1 do last = last + 1 end
-    if last - at < 2 then last = at end
-    texts[#texts + 1] = last > at and ("%d-%d"):format(ranks[at], ranks[last]) or ranks[at]
-    at = last + 1
-  end
-  local more = #ranks - at + 1
-  return "R" .. table.concat(texts, ",") .. (more > 0 and "+" .. more or "")
-end
+local MAX_LISTED <const> = 4 -- ranks of a colour in the legend
 
 -- Which ranks come first in cells of which colour.
 local function legend_of(firsts)
@@ -61,7 +48,7 @@ function M.of_sharding(tools, s, how)
   color.each_cell(tools.add_panels(picture, tile, "result", how), function(cell)
     local ranks, offset = owners(s, idx2crd(cell.linear, counted), memo)
     cell.offset, first[cell] = offset, ranks[1]
-    cell.lines = { ranks_text(ranks), "+" .. offset }
+    cell.lines = { "R" .. owning.listed(ranks), "+" .. offset }
     cell.value = table.concat(cell.lines, " ")
   end)
   for _, axis in ipairs(s.mesh.axes) do

@@ -14,6 +14,7 @@
 --   local, send_recv      any orders and paddings; see pieces.boxes. `view`: each part of `to` is
 --                         a contiguous range of the part of `from`.
 -- So collectives work on whole parts, chunk by chunk in the order of the group (mesh:group).
+local lists = require "cuttle.lists"
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
 local meshes = require "cuttle.mesh_type"
@@ -29,14 +30,8 @@ local plan_type = tiles.new_type("plan", { explain = explain },
 
 -- {====== Atoms that change ======
 
-local function set_of(list)
-  local set = {}
-  for _, x in ipairs(list) do set[x] = true end
-  return set
-end
-
 local function without(list, drop)
-  local out, set = {}, set_of(drop)
+  local out, set = {}, lists.set(drop)
   for _, x in ipairs(list) do
     if not set[x] then out[#out + 1] = x end
   end
@@ -96,7 +91,7 @@ end
 -- Before slices and changes of structure: what is sliced lies last, so that a slice is a view.
 local function before_settling(p, raw, settled, wish)
   if placement.key(raw) == placement.key(settled) then return wish end
-  local is_local, order, seen = set_of(placement.local_atoms(p, raw)), {}, {}
+  local is_local, order, seen = lists.set(placement.local_atoms(p, raw)), {}, {}
   local function put(id)
     if is_local[id] and not seen[id] then order[#order + 1], seen[id] = id, true end
   end
@@ -132,7 +127,7 @@ end
 
 -- Before a message of any kind, nothing is wished: memory as it was in the source.
 local function before_messages(p, step)
-  local is_local = set_of(placement.local_atoms(p, step.before))
+  local is_local = lists.set(placement.local_atoms(p, step.before))
   local order = {}
   for _, id in ipairs(p.start.order) do
     if is_local[id] then order[#order + 1] = id end
@@ -183,12 +178,6 @@ local function suits(p, step, now)
   return true
 end
 
-local function axis_names(p, axes)
-  local out = {}
-  for i, x in ipairs(axes) do out[i] = p.axes[x] end
-  return out
-end
-
 -- Is each part of `to` a range of the part before: a prefix of the order, the rest sliced?
 local function is_view(p, now, to)
   for i = 1, #to.order do
@@ -230,7 +219,7 @@ local function after_step(step, now)
 end
 
 local function add_messages(out, p, step, now)
-  out[#out + 1] = { op = "send_recv", axes = axis_names(p, step.axes),
+  out[#out + 1] = { op = "send_recv", axes = search.axis_names(p, step.axes),
                     from = placement.sharding(p, now), to = placement.sharding(p, p.goal) }
   return p.goal
 end
@@ -251,7 +240,7 @@ local function add_collective(out, p, step, now)
     now = add_local(out, p, now, memory_before(p, step, now))
   end
   local after = after_step(step, now)
-  out[#out + 1] = { op = step.op, axes = axis_names(p, step.axes),
+  out[#out + 1] = { op = step.op, axes = search.axis_names(p, step.axes),
                     from = placement.sharding(p, now), to = placement.sharding(p, after) }
   return after
 end

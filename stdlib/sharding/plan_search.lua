@@ -139,7 +139,7 @@ local function each_collective(p, state, visit)
   for _, set in ipairs(permutations(p, state)) do visit("permute", set, to_goal(p)) end
 end
 
-local function names_of(p, axes)
+function M.axis_names(p, axes)
   local out = {}
   for i, x in ipairs(axes) do out[i] = p.axes[x] end
   return out
@@ -165,7 +165,7 @@ local function changed(p, state)
 end
 
 local function relax(s, node, op, axes, raw, part)
-  local spread = cost.spread(s.p.mesh, names_of(s.p, axes), s.links, s.memo)
+  local spread = cost.spread(s.p.mesh, M.axis_names(s.p, axes), s.links, s.memo)
   local _, first, second = cost.of(op, spread, s.links, part, s.item)
   local next_node = { op = op, axes = axes, raw = raw, before = node,
                       cost = add(node.cost, first, second) }

@@ -1,5 +1,6 @@
 -- plan_text.lua: a plan as a table: steps, collectives, axes, bytes a device receives, time by the
 -- model, and the shardings after each step.
+local lists = require "cuttle.lists"
 local shardings = require "cuttle.sharding"
 local M = {}
 
@@ -29,24 +30,7 @@ local function row_of(i, step, like)
            shardings.text(step.to, like) }
 end
 
--- Columns of one width; numbers stand at the right.
-local is_right = { true, false, false, true, true, false }
-
-local function lines_of(rows)
-  local width, lines = {}, {}
-  for _, row in ipairs(rows) do
-    for j, cell in ipairs(row) do width[j] = math.max(width[j] or 0, #cell) end
-  end
-  for i, row in ipairs(rows) do
-    local cells = {}
-    for j, cell in ipairs(row) do
-      local space = (" "):rep(width[j] - #cell)
-      cells[j] = is_right[j] and space .. cell or cell .. space
-    end
-    lines[i] = (table.concat(cells, "  "):gsub("%s+$", ""))
-  end
-  return lines
-end
+local is_right = { true, false, false, true, true, false } -- the columns of numbers
 
 --- The printed plan.
 function M.text(plan)
@@ -58,7 +42,7 @@ function M.text(plan)
   local rows = { { "step", "collective", "axes", "bytes", "time", "gives" } }
   for i, step in ipairs(plan.steps) do rows[i + 1] = row_of(i, step, to) end
   rows[#rows + 1] = { "", "all", "", M.bytes(plan.bytes), M.seconds(plan.seconds), "" }
-  return head .. "\n" .. table.concat(lines_of(rows), "\n")
+  return head .. "\n" .. table.concat(lists.columns(rows, is_right), "\n")
 end
 
 return M

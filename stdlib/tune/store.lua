@@ -10,6 +10,7 @@
 -- Lines that are no results stay as they are. Control characters and backslashes of a field are
 -- written as \x09.
 local internal = ...
+local lists = require "cuttle.lists"
 local M = {}
 
 local HEAD <const> = "# Results of tune: name, how, ms, device, driver, key, configuration, source"
@@ -194,16 +195,9 @@ end
 
 --- The results as a table of text.
 function M.table(rows)
-  local lines, widths = { { "name", "key", "device", "how", "ms", "configuration" } }, {}
-  for _, row in ipairs(rows) do lines[#lines + 1] = cells_of(row) end
-  for _, cells in ipairs(lines) do
-    for i, cell in ipairs(cells) do widths[i] = math.max(widths[i] or 0, #cell) end
-  end
-  for i, cells in ipairs(lines) do
-    for j, cell in ipairs(cells) do cells[j] = cell .. (" "):rep(widths[j] - #cell) end
-    lines[i] = table.concat(cells, "  "):gsub("%s+$", "")
-  end
-  return table.concat(lines, "\n")
+  local cells = { { "name", "key", "device", "how", "ms", "configuration" } }
+  for _, row in ipairs(rows) do cells[#cells + 1] = cells_of(row) end
+  return table.concat(lists.columns(cells, {}), "\n")
 end
 
 return M

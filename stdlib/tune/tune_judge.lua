@@ -6,6 +6,7 @@
 --   registers, local_bytes, shared_bytes   of its largest kernel, where a GPU told
 --   ms      of one call
 local compare = require "cuttle.compare"
+local lists = require "cuttle.lists"
 local model = require "cuttle.predict"
 local race = require "cuttle.race"
 local tiles = require "cuttle.tiles"
@@ -383,10 +384,7 @@ local function ranked(list)
   for _, candidate in ipairs(list) do
     if candidate.predicted_ms then out[#out + 1] = candidate end
   end
-  table.sort(out, function(a, b)
-    if a.predicted_ms ~= b.predicted_ms then return a.predicted_ms < b.predicted_ms end
-    return a.text < b.text
-  end)
+  table.sort(out, lists.by("predicted_ms", "text"))
   return out
 end
 

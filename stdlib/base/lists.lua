@@ -1,0 +1,65 @@
+-- lists.lua: lists as sets, in groups, in an order, and as lines of text.
+local M = {}
+
+--- {[x] = true} for each x of the list.
+function M.set(list)
+  local set = {}
+  for _, x in ipairs(list) do set[x] = true end
+  return set
+end
+
+--- The place of the first x in the list; nil: it is not there.
+function M.index(list, x)
+  for i, other in ipairs(list) do
+    if other == x then return i end
+  end
+end
+
+--- Lists of the elements that have the same key_of(element), in the order of their first ones.
+function M.groups(list, key_of)
+  local groups, by_key = {}, {}
+  for _, x in ipairs(list) do
+    local key = key_of(x)
+    if not by_key[key] then
+      by_key[key] = {}
+      groups[#groups + 1] = by_key[key]
+    end
+    table.insert(by_key[key], x)
+  end
+  return groups
+end
+
+--- For table.sort: the first of these fields that differs decides. "-cost": the larger one first.
+function M.by(...)
+  local fields = {}
+  for i, name in ipairs { ... } do
+    fields[i] = { name = name:match "[%w_]+", is_down = name:sub(1, 1) == "-" }
+  end
+  return function(a, b)
+    for _, field in ipairs(fields) do
+      local x, y = a[field.name], b[field.name]
+      if x ~= y then return field.is_down and y < x or not field.is_down and x < y end
+    end
+    return false
+  end
+end
+
+--- Rows of texts as lines of columns, with two blanks between. In the columns of the set
+--- `is_right`, by their numbers, texts end together; in others they begin together.
+function M.columns(rows, is_right)
+  local widths, lines = {}, {}
+  for _, row in ipairs(rows) do
+    for j, text in ipairs(row) do widths[j] = math.max(widths[j] or 0, #text) end
+  end
+  for i, row in ipairs(rows) do
+    local cells = {}
+    for j, text in ipairs(row) do
+      local space = (" "):rep(widths[j] - #text)
+      cells[j] = is_right[j] and space .. text or text .. space
+    end
+    lines[i] = (table.concat(cells, "  "):gsub("%s+$", ""))
+  end
+  return lines
+end
+
+return M
