@@ -185,6 +185,31 @@ def test_rows():
     ok("rms_norm" in dir(rows) and not hasattr(rows, "nothing"), "names")
 
 
+def test_experts():
+    import cuttle.experts as experts
+    rng, (t, d, f, e, k) = np.random.default_rng(1), (9, 16, 8, 4, 2)
+    x, logits = rng.standard_normal((t, d), "f4"), rng.standard_normal((t, e), "f4")
+    gate_up, down = rng.standard_normal((e, 2 * f, d), "f4"), rng.standard_normal((e, d, f), "f4")
+    routing = experts.route(logits, k)
+    chosen = np.argsort(-logits, -1, kind="stable")[:, :k]
+    counts = np.bincount(chosen.ravel(), minlength=e)
+    ok((routing.ends == counts.cumsum()).all(), "ends of experts")
+    order = np.argsort(chosen.ravel(), kind="stable")
+    ok((routing.places == order).all() and (routing.tokens == order // k).all(), "pairs in the order of experts")
+    weights = np.exp(np.take_along_axis(logits, chosen, -1).astype("f8"))
+    weights /= weights.sum(-1, keepdims=True)
+    close(routing.weights, weights.ravel()[order], "routing weights")
+    want = np.zeros((t, d))
+    for i in range(t):
+        for j in range(k):
+            both = gate_up[chosen[i, j]].astype("f8") @ x[i]
+            hidden = both[::2] / (1 + np.exp(-both[::2])) * both[1::2]
+            want[i] += weights[i, j] * (down[chosen[i, j]] @ hidden)
+    close(experts.expert_layer(x, gate_up, down, routing), want, "a layer of experts", 1e-3)
+    out = np.ones((t, d), "f4")
+    close(experts.expert_layer(x, gate_up, down, routing, combine="atomic", out=out), want + 1, "added", 1e-3)
+
+
 def test_selections():
     import cuttle.selections as selections
     x = np.random.default_rng(6).integers(-9, 9, (3, 1000)).astype("int32")
@@ -236,5 +261,6 @@ test_attention()
 test_gradients()
 test_decode()
 test_rows()
+test_experts()
 test_selections()
 done()
