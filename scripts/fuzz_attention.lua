@@ -3,7 +3,7 @@
 -- call has ten packed sequences of random lengths, so that few kernels compute many problems. TAP:
 -- one line for each kind of problem: errors of an element to its value, but at least to 1. Of
 -- f8e4m3, whose probabilities are rounded to f8e4m3, it is the root of the mean square of O's
--- errors, to that of O, and there are no gradients.
+-- errors, to that of O, and there are no gradients, but scales.
 --   cuttle scripts/fuzz_attention.lua CALLS SEED [CONFIG...]
 local CALLS <const>, SEED <const> = tonumber(arg[1] or 2), tonumber(arg[2] or 1)
 local configs = table.pack(table.unpack(arg, 3))
@@ -175,6 +175,23 @@ local function random_tensor(dtype, heads, depth)
     row_major { heads, T, depth })
 end
 
+-- A scale for each sequence and head, and each block of 128 tokens, if those are there.
+local function scales(heads, starts_of, has_blocks)
+  local n = 0
+  for i = 1, N do n = math.max(n, cdiv(starts_of[i + 1] - starts_of[i], 128)) end
+  local t = rand(f32, row_major { N, heads, has_blocks and n or 1 }):to "cpu"
+  for i = 0, size(t) - 1 do t[i] = 0.5 + t[i] end
+  return has_blocks and t or t(_, _, 0)
+end
+
+-- Of 8 bits, operands have scales, of blocks of 128 where the configuration can.
+local function add_scales(options, config)
+  local has_blocks = random(2) == 1 and not config:find "x192"
+  options.q_scale = scales(H, options.cu_seqlens_q, has_blocks)
+  options.k_scale = scales(HK, options.cu_seqlens_k, has_blocks)
+  options.v_scale = scales(HK, options.cu_seqlens_k, has_blocks)
+end
+
 local function try(config, kind)
   local D, DV, _, dtype = table.unpack(known[config], 1, 4)
   local worst = { 0, 0, 0 }
@@ -183,6 +200,7 @@ local function try(config, kind)
       random_tensor(dtype, HK, DV) }
     local options = kind[2]()
     options.cu_seqlens_q, options.cu_seqlens_k = starts(T), starts(T)
+    if dtype == f8e4m3 then add_scales(options, config) end
     for i, e in ipairs { errors(x, options, config) } do
       if e ~= e or e > worst[i] then worst[i] = e end
     end

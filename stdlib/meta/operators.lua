@@ -130,7 +130,8 @@ function contract(A, B, C, options) end
 --- a head. The depth of V and O may be another. Any strides work. H is a multiple of Hk, and query
 --- head h reads key head h // (H // Hk).
 --- All elements have the same float type; scores and sums are f32. Of f8e4m3, O is bf16, and
---- `q_scale`, `k_scale` and `v_scale` are what Q, K and V are to be multiplied by. If a query
+--- `q_scale`, `k_scale` and `v_scale` are what Q, K and V are to be multiplied by. Each is a number
+--- or an f32 tensor: (H), (B,H) or, for blocks of 128 tokens, (B,H,S/128). If a query
 --- sees no key, its row of O is 0, and its entry of LSE is -infinity.
 ---
 --- With `causal = true`, query i sees the keys up to i + Sk - S, so both sequences end together.

@@ -15,7 +15,7 @@
 --   depth, depth_v             as the template says, the configuration's, or else the problem's
 --   is_whole, is_whole_v       that is the problem's
 --   lse, packed                LSE is wanted; sequences are packed
---   scaled                     operands have scales
+--   scaled                     operands have scales, of "heads" or "blocks"; nil: they have none
 --   out                        the type of O
 --   score                      masks and scores, a kind of attention_score.lua, or nil; the kind
 --                              has `causal`, which then is false
@@ -206,7 +206,7 @@ local function variant_of(config, p)
   local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = depth,
                     causal = p.causal and not p.score, lazy = p.lazy, lse = p.lse ~= nil,
                     score = p.score and p.score.kind, packed = p.sequences ~= nil,
-                    scaled = p.scales ~= nil, out = p.O.dtype,
+                    scaled = p.scales and p.scales.kind, out = p.O.dtype,
                     is_whole = depth == p.depth, depth_v = depth_v,
                     is_whole_v = depth_v == p.depth_v }
   for key, value in pairs(config) do

@@ -59,6 +59,10 @@ end
 
 --- See attention.lua.
 function M.trouble(config, p)
+  if p.scales and p.scales.kind == "blocks" and config.keys ~= scales.BLOCK then
+    return ("there are scales of blocks of %d, and its blocks have %d keys"):format(scales.BLOCK,
+      config.keys)
+  end
   return M.heads_trouble(config, p) or tables.trouble(p, config.rows)
     or trouble_with(p.Q, "Q") or trouble_with(p.K, "K") or trouble_with(p.V, "V")
     or trouble_with(p.O, "out")
@@ -315,10 +319,10 @@ end
 
 -- S becomes probabilities; returns whether O must be rescaled. Of 8 bits, they are up to 256, so
 -- that fewer are subnormal.
-function Group:softmax(c, masked, is_first)
+function Group:softmax(c, masked, is_first, of_values)
   local lazy = self.variant.lazy
   return softmax.softmax(self.S, self.rows, c, masked, is_first, lazy,
-    self.variant.narrow and not lazy and LIFT or nil)
+    self.variant.narrow and not lazy and LIFT or nil, of_values)
 end
 
 -- Row r of the thread's two, of the sequence's queries.
@@ -330,9 +334,18 @@ function Group:drop(at, n)
     function(r) return self:row(at, r) end, n * self.variant.keys, at)
 end
 
+-- What multiplies the block's products of queries and keys, and its values if those have scales of
+-- blocks.
+function Group:factors(at, n)
+  local c, args = at.c or self.args.c, self.args
+  if self.variant.scaled ~= "blocks" then return c end
+  local of_scores, of_values = scales.of_block(args.scales, at, at.head // args.group, n)
+  return c * of_scores, of_values
+end
+
 -- What the block's scores become by masks and scores; returns what softmax multiplies them by.
-function Group:score(at, n, masked)
-  local variant, c = self.variant, at.c or self.args.c
+function Group:score(at, n, masked, c)
+  local variant = self.variant
   if variant.score then
     variant.score:block(self.args.operands, self.S, self.places, self.plan.places,
       function(r) return self:row(at, r) end, n * variant.keys, at, c, masked)
@@ -356,13 +369,14 @@ end
 -- The last block of keys that the group sees, which comes first.
 function Group:begin(at, n)
   local bars = self.bars
+  local c, of_values = self:factors(at, n)
   bars.K_full[self.k.slot]:wait(self.k.parity)
   self:enter()
   self:multiply_QK()
   self:leave()
   wgmma_wait(0)
   self:release(bars.K_empty, self.k)
-  self:softmax(self:score(at, n, true), true, true)
+  self:softmax(self:score(at, n, true, c), true, true, of_values)
   self:drop(at, n)
   self:pack_P()
   clear(self.O)
@@ -371,6 +385,7 @@ end
 -- Block n: its scores, and the values of the block before.
 function Group:step(at, n, masked)
   local bars, rows = self.bars, self.rows
+  local c, of_values = self:factors(at, n)
   bars.K_full[self.k.slot]:wait(self.k.parity)
   self:enter()
   self:multiply_QK()
@@ -379,8 +394,7 @@ function Group:step(at, n, masked)
   self:leave()
   wgmma_wait(1)
   self:release(bars.K_empty, self.k)
-  local c = self:score(at, n, masked)
-  local grows = self:softmax(c, masked, false)
+  local grows = self:softmax(self:score(at, n, masked, c), masked, false, of_values)
   self:drop(at, n)
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
@@ -400,8 +414,8 @@ function Group:finish(at)
   end
   wgmma_wait(0)
   self:release(bars.V_empty, self.v)
-  if args.scales then
-    local by = scales.of_values(args.scales, at.head // args.group, at.b)
+  local by = scales.of_result(args.scales, at, at.head // args.group)
+  if by ~= nil then
     for r = 0, rows.n - 1 do factors[r] = factors[r] * by end
   end
   softmax.scale_rows(self.O, factors)
@@ -482,7 +496,7 @@ local function multiply_all(variant, plan, args, smem, bars)
   each_tile(variant, args, of_first_lane, function(at)
     at.row = at.m * variant.rows + group.number * ROWS
     if args.scales then
-      at.c = args.c * scales.of_scores(args.scales, at.head, at.head // args.group, at.b)
+      at.c = args.c * scales.of_queries(args.scales, at, at.head // args.group, at.row)
     end
     group:tile(at)
   end)

@@ -102,7 +102,7 @@ function M.make(variant)
     clear(out)
 
     local scales, operands = scales_of.split(variant, ...)
-    if scales then c = c * scales_of.of_scores(scales, at.head, at.kv_head, at.b) end
+    if scales then c = c * scales_of.of_queries(scales, at, at.kv_head, first) end
     local from, seen = seen_by(variant, operands, at, first, min(first + TILE, at.n_q))
     for j0 in range(from, seen, LANES) do
       sync_threads()
@@ -115,15 +115,20 @@ function M.make(variant)
           scores[r] = scores[r] + sQ[{warp * ROWS + r, d}] * sK[{lane, d}]
         end
       end
+      local of_scores, of_values = 1.0, 1.0
+      if variant.scaled == "blocks" then
+        of_scores, of_values = scales_of.of_block(scales, at, at.kv_head, j0 // scales_of.BLOCK)
+      end
       for r = 0, ROWS - 1 do
-        local s = score_of(variant, operands, at, scores[r], first + warp * ROWS + r, j0 + lane, c)
+        local s = score_of(variant, operands, at, scores[r], first + warp * ROWS + r, j0 + lane,
+          c * of_scores)
         local top = max(tops[r], warp_reduce(s, "max"))
         local base = where(top == -math.huge, 0.0, top)
         local p = exp2(s - base)
         local shrink = exp2(tops[r] - base)
         tops[r] = top
         sums[r] = sums[r] * shrink + p
-        scores[r] = kept(variant, operands, at, p, first + warp * ROWS + r, j0 + lane)
+        scores[r] = kept(variant, operands, at, p, first + warp * ROWS + r, j0 + lane) * of_values
         for i = 0, columns - 1 do out[{i, r}] = out[{i, r}] * shrink end
       end
       for j in range(LANES) do
@@ -144,7 +149,8 @@ function M.make(variant)
       local sink = scores_of.sink(variant, operands, at)
       if sink ~= nil then tops[r], sum, shrink = softmax.with_sink(tops[r], sum, sink) end
       local factor = where(sum == 0.0, 0.0, shrink / sum)
-      if scales then factor = factor * scales_of.of_values(scales, at.kv_head, at.b) end
+      local of_result = scales_of.of_result(scales, at, at.kv_head)
+      if of_result ~= nil then factor = factor * of_result end
       if row < at.n_q then
         for i = 0, columns - 1 do
           local d = i * LANES + lane

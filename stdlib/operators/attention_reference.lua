@@ -67,10 +67,12 @@ local function compute_scored(p, Q, K, V, O, L, at)
   end
 end
 
--- Values (D,S), multiplied.
-local function scaled(V, factor)
-  local out = zeros(f64, layout { size(V, 0), size(V, 1) })
-  for i = 0, size(V) - 1 do out[i] = V[i] * factor end
+-- Rows (D,S), each multiplied by its scale.
+local function scaled(rows, scale, h, b)
+  local out = zeros(f64, layout { size(rows, 0), size(rows, 1) })
+  for i = 0, size(rows) - 1 do
+    out[i] = rows[i] * scales.of_token(scale, i // size(rows, 0), h, b)
+  end
   return out
 end
 
@@ -88,8 +90,8 @@ local function compute(p, lse, s, h, b, number)
   local V = rows_of(p.V, s.k, s.n_k, kv_head, b)
   local scale = p.scale
   if p.scales then
-    scale = scale * scales.of_scores(p.scales, h, kv_head, number)
-    V = scaled(V, scales.of_values(p.scales, kv_head, number))
+    Q = scaled(Q, p.scales.q, h, number)
+    K, V = scaled(K, p.scales.k, kv_head, number), scaled(V, p.scales.v, kv_head, number)
   end
   if p.score then
     compute_scored(p, Q, K, V, O, L, { h = h, b = number, n_q = s.n_q, n_k = s.n_k,

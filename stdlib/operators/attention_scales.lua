@@ -1,15 +1,22 @@
 -- attention_scales.lua: what operands of 8 bits are to be multiplied by: the options q_scale,
--- k_scale and v_scale of attention. A scale is one number, or one for each head, and sequence: that
--- of queries and that of keys become a factor of scores, that of values one of the result.
+-- k_scale and v_scale of attention. A scale is one number, or one for each head, and sequence, or
+-- each BLOCK tokens of it. Those of queries and keys become a factor of scores, those of heads'
+-- values one of the result. A block's values have a probability times their scale instead: the
+-- scale's logarithm is added to the scores, and the block's sum of exponentials divided by it.
 local options_of = require "cuttle.attention_score_options"
 local tiles = require "cuttle.tiles"
 local M = {}
 
+--- The tokens that may have a scale of their own.
+M.BLOCK = 128
+
+local LEAST <const> = 1e-30
+
 M.names = { "k_scale", "q_scale", "v_scale" }
 
--- The scale (heads,B), as one number if there is no other. The maximum of scores is that of
--- products only if the factor between them is positive.
-local function read(who, x, name, p, heads)
+-- The scale (blocks,heads,B), as one number if there is no other, and whether there are blocks. The
+-- maximum of scores is that of products only if the factor between them is positive.
+local function read(who, x, name, p, heads, count)
   if x == nil then x = 1.0 end
   if type(x) == "number" then
     if not (x > 0 and x < math.huge) then
@@ -17,10 +24,11 @@ local function read(who, x, name, p, heads)
     end
     x = { x }
   end
-  return options_of.per_head(who, x, name, p, heads)
+  return options_of.per_block(who, x, name, p, heads, count, M.BLOCK)
 end
 
---- The problem's scales, {q =, k =, v =} of f32 tensors (H,B), (Hk,B) and (Hk,B); nil: all are 1.
+--- The problem's scales, {q =, k =, v =, kind =}, of tensors (N,H,B), (Nk,Hk,B) and (Nk,Hk,B); nil:
+--- all are 1. The kind is "blocks", or "heads" if N and Nk do not matter.
 function M.read(who, options, p)
   local is_given = false
   for _, name in ipairs(M.names) do
@@ -31,9 +39,10 @@ function M.read(who, options, p)
     is_given = is_given or options[name] ~= nil
   end
   if not is_given then return nil end
-  return { q = read(who, options.q_scale, "q_scale", p, p.heads),
-           k = read(who, options.k_scale, "k_scale", p, p.kv_heads),
-           v = read(who, options.v_scale, "v_scale", p, p.kv_heads) }
+  local q, q_blocks = read(who, options.q_scale, "q_scale", p, p.heads, "n_q")
+  local k, k_blocks = read(who, options.k_scale, "k_scale", p, p.kv_heads, "n_k")
+  local v, v_blocks = read(who, options.v_scale, "v_scale", p, p.kv_heads, "n_k")
+  return { q = q, k = k, v = v, kind = (q_blocks or k_blocks or v_blocks) and "blocks" or "heads" }
 end
 
 -- {====== In kernels, and in the reference ======
@@ -48,15 +57,31 @@ end
 function M.split(variant, ...)
   if not variant.scaled then return nil, table.pack(...) end
   local q, k, v = ...
-  return { q = q, k = k, v = v }, table.pack(select(4, ...))
+  return { q = q, k = k, v = v, kind = variant.scaled }, table.pack(select(4, ...))
 end
 
---- The factor of scores of a head of queries, one of keys, and a sequence.
-function M.of_scores(scales, head, kv_head, b)
-  return scales.q[{ head, b }] * scales.k[{ kv_head, b }]
+--- The factor of scores that queries from `row` on have; of heads, with that of their keys. `at` is
+--- the tile, as attention_tiles.lua has it.
+function M.of_queries(scales, at, kv_head, row)
+  if scales.kind == "blocks" then
+    return scales.q[{ max(min(row, at.n_q - 1), 0) // M.BLOCK, at.head, at.b }]
+  end
+  return scales.q[{ 0, at.head, at.b }] * scales.k[{ 0, kv_head, at.b }]
 end
 
---- The factor of their result.
-function M.of_values(scales, kv_head, b) return scales.v[{ kv_head, b }] end
+--- Of a block of keys, the factor of scores and of values. That of values has a logarithm, even if
+--- the block's values are all 0 and so is their scale.
+function M.of_block(scales, at, kv_head, n)
+  return scales.k[{ n, kv_head, at.b }], max(scales.v[{ n, kv_head, at.b }], LEAST)
+end
+
+--- The factor of the result; nil: blocks have had theirs.
+function M.of_result(scales, at, kv_head)
+  if scales == nil or scales.kind == "blocks" then return nil end
+  return scales.v[{ 0, kv_head, at.b }]
+end
+
+--- In the reference: the scale of a token.
+function M.of_token(scale, token, head, b) return scale[{ token // M.BLOCK, head, b }] end
 
 return M

@@ -65,10 +65,27 @@ local function per_head(x, name, p, heads)
   return spread(t, name, { n_sequences(p), heads or p.heads }, { 2, 1 }, "(H) or (B,H)")
 end
 
---- The same for other options, for messages of `who`.
-function M.per_head(who, x, name, p, heads)
+-- The most tokens of a sequence, by n_q or n_k.
+local function longest(p, count)
+  local most = p.sequences and 0 or p[count]
+  for _, s in ipairs(p.sequences or {}) do most = math.max(most, s[count]) end
+  return most
+end
+
+--- For messages of `who`: one number for each head, or for each head and so many tokens of `count`,
+--- n_q or n_k: (tokens / block,H,B). Returns whether there are blocks, too.
+function M.per_block(who, x, name, p, heads, count, block)
   op = who
-  return per_head(x, name, p, heads)
+  local modes = ("(H), (B,H) or (B,H,N), N blocks of %d"):format(block)
+  local t = to_tensor(x, name, f32, modes, p)
+  check_float(t, name)
+  local n = cdiv(longest(p, count), block)
+  if rank(t.layout) == 3 then
+    return spread(t, name, { n_sequences(p), heads, n }, { 3, 2, 1 }, modes), true
+  end
+  local own = spread(t, name, { n_sequences(p), heads }, { 2, 1 }, modes)
+  local strides = stride(own)
+  return view(own, layout({ n, heads, n_sequences(p) }, { 0, strides[1], strides[2] })), false
 end
 
 -- {====== Parts ======

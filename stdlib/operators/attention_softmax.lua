@@ -82,14 +82,16 @@ local function growth(rows, new, last)
 end
 
 --- S becomes exp2(c S - tops). Returns whether O must be multiplied by `shrink`. The largest
---- becomes 2^lift, nil: 1, or with `lazy` up to 256 times that.
-function M.softmax(S, rows, c, masked, is_first, lazy, lift)
+--- becomes 2^lift, nil: 1, or with `lazy` up to 256 times that. Exponentials are to be multiplied
+--- by `by`, nil: 1, but not their sums.
+function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
   local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
+  local more = by ~= nil and log2(by) or 0.0
   local last = rows.n - 1
   local new = fragment(f32, rows.n)
   for r = 0, last do
     new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c
-    if lift then new[r] = new[r] - lift end
+    if by ~= nil or lift then new[r] = new[r] + (more - (lift or 0)) end
   end
   if rows.meet then rows.meet(new) end
   local grows = true
@@ -109,10 +111,12 @@ function M.softmax(S, rows, c, masked, is_first, lazy, lift)
   for r = 0, last do
     local row, base = row_of(S, r), tops[r]
     if masked then base = where(base == -math.huge, 0.0, base) end
+    if by ~= nil then base = base - more end
     for j in range(size(row, 1)) do
       for i = 0, 1 do row[{i, j}] = fast.exp2(row[{i, j}] * c - base) end
     end
     local sum = row_reduce(row, add)
+    if by ~= nil then sum = sum / by end
     sums[r] = is_first and sum or sums[r] + sum
   end
   return grows

@@ -87,13 +87,22 @@ print(try("hopper 192x128, f8", 70, 130, 64, 48, {softcap = 2.0, window = {40, 9
 -- expect: bf16	true	true
 print(try("hopper 128x128, f8, D 256", 70, 300, 256, 256, {causal = true})) -- expect: bf16	true	true
 
+-- Blocks of 128 tokens have scales of their own.
+local of_blocks <const> = {q_scale = {{{0.5, 2.0}, {1.0, 1.5}}}, k_scale = {{{1.0, 0.25, 1.5}}},
+  v_scale = {{{3.0, 0.125, 20.0}}}}
+local causal_blocks <const> = with(of_blocks, {causal = true, q_scale = 0.5})
+local softcap_blocks <const> = with(of_blocks, {softcap = 2.0, sinks = {1.0, -1.0}, lazy = true})
+print(try("plain", 200, 300, 40, 24, causal_blocks))                    -- expect: bf16	true	true
+print(try("hopper 128x128, f8", 200, 300, 64, 64, causal_blocks))       -- expect: bf16	true	true
+print(try("hopper 192x128, f8", 200, 300, 64, 64, softcap_blocks))      -- expect: bf16	true	true
+
 -- Packed sequences, with a scale for each; the values of one without queries are NaN.
 do
   local cu_q, cu_k = {0, 70, 70, 150}, {0, 33, 60, 260}
   local Q, K, V = narrow{2, 150, 64}, narrow{1, 260, 64}, narrow{1, 260, 64}
   fill(view(V(0, 33, _), row_major{27, 64}), 0 / 0)
   local options = {cu_seqlens_q = cu_q, cu_seqlens_k = cu_k, causal = true, lse = true,
-    k_scale = {{0.5}, {1.0}, {2.0}}}
+    k_scale = {{0.5}, {1.0}, {2.0}}, v_scale = {{{1.0, 3.0}}, {{2.0, 1.0}}, {{0.5, 1.5}}}}
   for _, config in ipairs{"hopper 192x128, f8", "plain"} do
     options.out = zeros(f16, row_major{2, 150, 64})
     local O, LSE = run(Q, K, V, with(options, {config = config}))
@@ -110,4 +119,6 @@ message(half, half, half, {q_scale = 2.0})
 message(Q, Q, Q, {k_scale = -1})
 -- expect: attention: k_scale is -1; expected a positive number
 message(Q, Q, Q, {v_scale = {1, 2, 3}})
--- expect: attention: v_scale is 3; expected (H) or (B,H), here (1,2), or modes of 1 or fewer modes for equal elements
+-- expect: attention: v_scale is 3; expected (H), (B,H) or (B,H,N), N blocks of 128, here (1,2), or modes of 1 or fewer modes for equal elements
+message(Q, Q, Q, {config = "hopper 128x192, f8", v_scale = {{{2.0}}}})
+-- expect: attention: configuration 'hopper 128x192, f8' is not for this problem: f8e4m3, D = 16, on cpu; there are scales of blocks of 128, and its blocks have 192 keys
