@@ -25,7 +25,7 @@ local function is_options(x)
   return type(x) == "table" and getmetatable(x) == nil and x[1] == nil
 end
 
-local known_options <const> = { "check", "out", "stream" }
+local known_options <const> = { "check", "out", "stream", "work" }
 
 -- {====== Plans ======
 
@@ -177,6 +177,10 @@ local function blocks_for(p, n_turns, place)
   return math.min(n_turns, math.max(1, sms * each // p.parts))
 end
 
+local function blocks_of(p, call)
+  return blocks_for(p, cdiv(reader.product(call.extents, 2), p.rows * p.each), call.inputs.device)
+end
+
 -- The inputs for TMA, (elements of a box, boxes of a row, row).
 local function boxes_for(p, inputs, extents)
   local boxes = {}
@@ -196,9 +200,41 @@ local function sum_of_columns(partial, sums, more)
     launch = { grid = cdiv(size(partial, 1), 32), block = 1024, pdl = true } }
 end
 
+-- The f32 elements of the partial sums of n_blocks.
+local function work_for(p, n_blocks)
+  local n = 0
+  for i, kind in ipairs(p.kinds) do
+    if kind == "column" and p.types[i] == f32 then n = n + n_blocks * p.columns end
+  end
+  return n
+end
+
+local function check_work(self, work, least, device)
+  arguments.check_tensor(self.name, work, "work", "of one mode", "a row_kernel launches its kernel "
+    .. "itself")
+  if work.dtype ~= f32 or rank(work) ~= 1 or stride(work) ~= 1 or work.device ~= device
+    or size(work) < least then
+    fail(self.name, "work is %s %s on %s; expected at least %d adjacent f32 on %s", work.dtype,
+      work.layout, work.device, least, device)
+  end
+end
+
+-- new(dtype, layout) makes a tensor of partial sums: a part of `work`, if it is given.
+local function in_work(device, work)
+  local used = 0
+  return function(dtype, n_blocks, n)
+    if not work or dtype ~= f32 then
+      return on_device.new(device, dtype, row_major { n_blocks, n })
+    end
+    local part = tile(work, { n_blocks * n }, { used // (n_blocks * n) })
+    used = used + n_blocks * n
+    return view(part, row_major { n_blocks, n })
+  end
+end
+
 -- Partial sums of results of one type side by side, two at a time: a list of {partial sums of both,
--- first result, second result or nil}, and of each result its own.
-local function partial_sums(p, n_blocks, device)
+-- first result, second result or nil}, and of each result its own. `new` is in_work's.
+local function partial_sums(p, n_blocks, new)
   local pairs_, own = {}, {}
   for i, kind in ipairs(p.kinds) do
     if kind == "column" then
@@ -212,7 +248,7 @@ local function partial_sums(p, n_blocks, device)
   end
   for _, pair in ipairs(pairs_) do
     local n = (pair.second and 2 or 1) * p.columns
-    pair.all = on_device.new(device, p.types[pair.first], row_major { n_blocks, n })
+    pair.all = new(p.types[pair.first], n_blocks, n)
     own[pair.first] = view(pair.all, layout({ n_blocks, p.columns }, { n, 1 }))
     if pair.second then
       own[pair.second] = view(tile(pair.all, { 1, p.columns }, { 0, 1 }),
@@ -223,9 +259,9 @@ local function partial_sums(p, n_blocks, device)
 end
 
 -- The results as the kernel takes them, and the steps that add partial sums up.
-local function results_for(p, results, extents, n_blocks, device)
+local function results_for(p, results, extents, n_blocks, new)
   local outs, after = {}, {}
-  local pairs_, own_sums = partial_sums(p, n_blocks, device)
+  local pairs_, own_sums = partial_sums(p, n_blocks, new)
   for i, pair in ipairs(pairs_) do
     local second = pair.second and results[pair.second].given
     after[i] = sum_of_columns(pair.all, results[pair.first].given, second)
@@ -247,8 +283,10 @@ end
 local function steps_of(self, p, call, results)
   local inputs, extents, options = call.inputs, call.extents, call.options
   local n_rows = reader.product(extents, 2)
-  local n_blocks = blocks_for(p, cdiv(n_rows, p.rows * p.each), inputs.device)
-  local outs, steps = results_for(p, results, extents, n_blocks, inputs.device)
+  local n_blocks = blocks_of(p, call)
+  if options.work then check_work(self, options.work, work_for(p, n_blocks), inputs.device) end
+  local outs, steps = results_for(p, results, extents, n_blocks,
+    in_work(inputs.device, options.work))
   local first = { kernel = kernel_of(self, p), args = { call.args, outs, n_rows },
     launch = { grid = n_blocks * p.parts, block = p.threads, pdl = p.overlaps,
       cluster = p.parts > 1 and not p.is_flat and p.parts or nil } }
@@ -383,6 +421,13 @@ function RowKernel:explain(...)
   if p.group then text = text .. explain_groups(p) end
   return { shape = p.shape, threads = p.threads, lanes = p.lanes, rows = p.rows, parts = p.parts,
     width = p.width, deep = p.deep, text = text }
+end
+
+--- How many f32 the option `work` has to have for such a call, 0 if it needs no memory of its own.
+function RowKernel:work(...)
+  local call = read_call(self, ...)
+  local p = plan_of(self, call, outcome.read(self, call, true))
+  return p and work_for(p, blocks_of(p, call)) or 0
 end
 
 --- The CUDA C of the kernel for these arguments.

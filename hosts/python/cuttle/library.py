@@ -14,7 +14,8 @@ _CALL = """function _library_names(module)
   table.sort(names)
   return table.concat(names, " ")
 end
-function _library_call(module, name, ...) return require("cuttle." .. module)[name](...) end"""
+function _library_call(module, name, ...) return require("cuttle." .. module)[name](...) end
+function _library_work(module, name, ...) return require("cuttle." .. module)[name]:work(...) end"""
 
 
 def _call(function: str, *args: Any, **options: Any) -> Any:
@@ -51,6 +52,11 @@ def operators_of(module: str) -> Tuple[Callable[[], List[str]], Callable[[str], 
                        for i, x in enumerate(made)]
             return results[0] if len(results) == 1 else tuple(results)
 
+        def work(*args: Any, **options: Any) -> int:
+            """How many float32 the option `work` of such a call has to have; of kernels of rows."""
+            return int(_call("_library_work", module, name, *args, **options)[0])
+
+        setattr(operator, "work", work)
         operator.__name__ = operator.__qualname__ = name
         operator.__doc__ = (f"The operator {name} of the language's module cuttle.{module}; arguments go by place, "
                             "options by name.")

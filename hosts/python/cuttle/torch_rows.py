@@ -25,6 +25,13 @@ class _Operator(NamedTuple):
     gives: Tuple[Tuple[str, str], ...]       # arguments, and what has the shape and type of their gradient
     n_gradients: int = 1                     # so many results, the first ones, have gradients: d0, d1
     options: Tuple[str, ...] = ()            # arguments that the language takes by name
+    sums_columns: bool = False               # the gradient has sums of columns, which need memory beside the results
+
+
+def _float32() -> Any:
+    import torch
+
+    return torch.float32
 
 
 def _like(x: Any) -> Any:
@@ -33,22 +40,16 @@ def _like(x: Any) -> Any:
 
 def _once(x: Any) -> Any:
     """What each row has once."""
-    import torch
-
-    return x.new_empty((*x.shape[:-1], 1), dtype=torch.float32)
+    return x.new_empty((*x.shape[:-1], 1), dtype=_float32())
 
 
 def _one(x: Any) -> Any:
     """What all rows have once."""
-    import torch
-
-    return x.new_empty((1, 1), dtype=torch.float32)
+    return x.new_empty((1, 1), dtype=_float32())
 
 
 def _of_groups(x: Any, groups: Any) -> Any:
-    import torch
-
-    return x.new_empty((x.shape[0], groups, 1), dtype=torch.float32)
+    return x.new_empty((x.shape[0], groups, 1), dtype=_float32())
 
 
 _GATE = _Operator("Tensor gate, Tensor up", lambda gate, up: (_like(gate),), "y", "gate up",
@@ -61,13 +62,14 @@ _WEIGHT = (("x", "x"), ("weight", "weight"))
 _OPERATORS = {
     "rms_norm": _Operator(
         "Tensor x, Tensor weight, float epsilon", lambda x, *_: (_like(x), _once(x)), "y scale", "x weight scale",
-        _WEIGHT),
+        _WEIGHT, sums_columns=True),
     "add_rms_norm": _Operator(
         "Tensor x, Tensor residual, Tensor weight, float epsilon", lambda x, *_: (_like(x), _like(x), _once(x)),
-        "y sum scale", "sum weight scale", (("x residual", "sum"), ("weight", "weight")), n_gradients=2),
+        "y sum scale", "sum weight scale", (("x residual", "sum"), ("weight", "weight")), n_gradients=2,
+        sums_columns=True),
     "layer_norm": _Operator(
         "Tensor x, Tensor weight, Tensor bias, float epsilon", lambda x, *_: (_like(x), _once(x), _once(x)),
-        "y mean scale", "x weight mean scale", (*_WEIGHT, ("bias", "weight"))),
+        "y mean scale", "x weight mean scale", (*_WEIGHT, ("bias", "weight")), sums_columns=True),
     "group_norm": _Operator(
         "Tensor x, SymInt groups, Tensor weight, Tensor bias, float epsilon",
         lambda x, groups, *_: (_like(x), _of_groups(x, groups), _of_groups(x, groups)), "y mean scale",
@@ -104,12 +106,25 @@ def _types(arguments: str) -> Dict[str, str]:
     return {name: kind for kind, name in (item.split() for item in arguments.split(", "))}
 
 
-def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...]) -> Callable[..., None]:
-    """run(made, *args) of an operator of the language: see torch_define.define."""
-    function = getattr(rows, name)
+def _facts(x: Any) -> Any:
+    """What a plan of the language may depend on."""
+    return (x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % 16) if hasattr(x, "data_ptr") else x
+
+
+def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...], sums_columns: bool = False) -> Callable[..., None]:
+    """run(made, *args) of an operator of the language: see torch_define.define.
+
+    Memory for sums of columns is PyTorch's, so that a CUDA graph that it captures keeps it.
+    """
+    function, sizes = getattr(rows, name), {}
 
     def run(made: Tuple[Any, ...], *args: Any) -> None:
         by_name = {n: x for n, x in zip(names, args) if n in options and x is not None}
+        if sums_columns:
+            key = tuple(_facts(x) for x in (*args, *made))
+            if key not in sizes:
+                sizes[key] = function.work(*args, out=list(made))
+            by_name["work"] = made[0].new_empty(sizes[key], dtype=_float32())
         function(*(x for n, x in zip(names, args) if n not in options), out=list(made), **by_name)
 
     return run
@@ -124,7 +139,8 @@ def _define_gradient(name: str, o: _Operator, types: Dict[str, str]) -> Any:
         given = dict(zip(names, args))
         return tuple(_like(given[like]) for _, like in o.gives)
 
-    return define(f"{name}_backward", arguments, outputs, len(o.gives), _run(f"{name}_backward", names, o.options))
+    return define(f"{name}_backward", arguments, outputs, len(o.gives),
+                  _run(f"{name}_backward", names, o.options, o.sums_columns))
 
 
 def _define(name: str, o: _Operator) -> Any:

@@ -92,6 +92,24 @@ do -- prepared
 end
 -- expect: 1	10.0
 
+do -- memory for sums of columns, of two results and of none
+  local backward = row_kernel("backward", function(row, x, y)
+    return x * y, row:column_sum(x), row:column_sum(x * y)
+  end)
+  local x, y = randn(f32, row_major{40, 96}), randn(f32, row_major{40, 96})
+  local n = backward:work(x, y)
+  local work, want = full(f32, n, 0 / 0), {backward(x, y)}
+  local is_same = true
+  for i, t in ipairs{backward(x, y, {work = work})} do
+    is_same = is_same and allclose(t, want[i], {atol = 0, rtol = 0})
+  end
+  print(n > 0, is_same, work[0] == work[0], row_kernel(function(_, a) return a end):work(x))
+  print((select(2, pcall(backward, x, y, {work = ones(f32, 5)})):gsub("^[^ ]+:%d+: ", "")
+    :gsub("%d+ adjacent", "N adjacent")))
+end
+-- expect: true	true	true	0
+-- expect: backward: work is f32 5:1 on cpu; expected at least N adjacent f32 on cpu
+
 -- {====== What is refused ======
 
 local function refused(f, ...)
@@ -112,4 +130,4 @@ refused(scale, x, 2.0, {out = zeros(f32, row_major{3, 2})})
 refused(scale, x, 2.0, {out = {x, x}})
 -- expect: scale: out has 2 tensors; the function returns 1 values
 refused(scale, x, 2.0, {on = x})
--- expect: scale: option 'on' is unknown; expected check, out or stream
+-- expect: scale: option 'on' is unknown; expected check, out, stream or work
