@@ -101,6 +101,23 @@ void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l
   }
 }
 
+CtEmitOperand ct_emit_atom_operand(CtEmit *e, CtLoc loc, const CtView *view, const char *var) {
+  CtEmitOperand op = ct_emit_operand(e, view);
+  CtEmitLeaves l;
+  if (!ct_emit_list_leaves(ct_mode(view->layout, 1), true, &l)) {
+    ct_emit_fail(e, loc, CT_EUNSUPPORTED, "copy: '%s' has too many modes", op.base);
+  } else if (var != NULL) {
+    ct_emit_add_split(&op, var, &l, 1);
+  }
+  return op;
+}
+
+int64_t ct_emit_n_atoms(const CtView *view) {
+  CtEmitLeaves l;
+  (void)ct_emit_list_leaves(ct_mode(view->layout, 1), true, &l);
+  return ct_emit_leaves_size(&l);
+}
+
 static void put_stride(CtEmit *e, const CtEmitOperand *op, CtEmitStride s) {
   if (!ct_is_static(s.d)) {
     if (s.times != 1) {

@@ -45,18 +45,6 @@ static const char *helper_of(CtEmit *e, const CtAtom *atom) {
   CT_UNREACHABLE();
 }
 
-/* Element 0 of each atom: the atoms are mode 1. */
-static CtEmitOperand operand_of(const Move *m, const CtView *view, const char *var) {
-  CtEmitOperand op = ct_emit_operand(m->e, view);
-  CtEmitLeaves l;
-  if (!ct_emit_list_leaves(ct_mode(view->layout, 1), true, &l)) {
-    ct_emit_fail(m->e, m->inst->loc, CT_EUNSUPPORTED, "copy: '%s' has too many modes", op.base);
-  } else if (var != NULL) {
-    ct_emit_add_split(&op, var, &l, 1);
-  }
-  return op;
-}
-
 /* Words of the elements [at, at + per) of registers: reinterpret_cast<unsigned*>(r)[i * 4 + 1].
    Offsets are multiples of `per`, so we divide the sum's known parts one by one. */
 static void put_word(Move *m, const CtEmitOperand *op, int64_t at) {
@@ -107,15 +95,13 @@ void ct_emit_warp_copy(CtEmit *e, CtVal v) {
   Move m = {.e = e, .inst = inst, .view_dst = &t->dst, .view_src = &t->a};
   CtEmitNest nest = {.e = e, .loc = inst->loc};
   const char *name = helper_of(e, t->atom);
-  CtEmitLeaves l;
-  (void)ct_emit_list_leaves(ct_mode(t->a.layout, 1), true, &l);
-  int64_t n = ct_emit_leaves_size(&l);
+  int64_t n = ct_emit_n_atoms(&t->a);
   if (n == 0) {
     return;
   }
   const char *var = ct_emit_enter_loop(&nest, 'i', ct_int(n), 1, CT_UNROLL_ALL);
-  m.dst = operand_of(&m, &t->dst, var);
-  m.src = operand_of(&m, &t->a, var);
+  m.dst = ct_emit_atom_operand(e, inst->loc, &t->dst, var);
+  m.src = ct_emit_atom_operand(e, inst->loc, &t->a, var);
   ct_emit_begin(e, inst->loc);
   ct_text_printf(&e->body, "%s(", name);
   put_side(&m, &m.dst, &t->dst);

@@ -107,21 +107,10 @@ static void make_function(const Copy *c) {
   }
 }
 
-/* The first element of atom `var`: the atoms are mode 1. */
-static CtEmitOperand operand_of(const Copy *c, const CtView *view, const char *var) {
-  CtEmitOperand op = ct_emit_operand(c->e, view);
-  CtEmitLeaves l;
-  if (!ct_emit_list_leaves(ct_mode(view->layout, 1), true, &l)) {
-    ct_emit_fail(c->e, c->inst->loc, CT_EUNSUPPORTED, "copy: '%s' has too many modes", op.base);
-  } else if (var != NULL) {
-    ct_emit_add_split(&op, var, &l, 1);
-  }
-  return op;
-}
-
 static void put_call(const Copy *c, const char *var) {
   CtEmit *e = c->e;
-  CtEmitOperand own = operand_of(c, c->own, var), there = operand_of(c, c->there, var);
+  CtEmitOperand own = ct_emit_atom_operand(c->e, c->inst->loc, c->own, var),
+                there = ct_emit_atom_operand(c->e, c->inst->loc, c->there, var);
   ct_emit_begin(e, c->inst->loc);
   ct_text_printf(&e->body, "%s(reinterpret_cast<%sunsigned*>(%s", c->t->atom->name,
                  c->is_load ? "" : "const ", own.base);
@@ -151,9 +140,7 @@ void ct_emit_tcgen05_copy(CtEmit *e, CtVal v) {
   bool is_load = e->ir->bufs[t->a.buf].space == CT_TENSOR;
   Copy c = {e, inst, t, is_load ? &t->a : &t->dst, is_load ? &t->dst : &t->a, is_load};
   CtEmitNest nest = {.e = e, .loc = inst->loc};
-  CtEmitLeaves l;
-  (void)ct_emit_list_leaves(ct_mode(t->a.layout, 1), true, &l);
-  int64_t n = ct_emit_leaves_size(&l);
+  int64_t n = ct_emit_n_atoms(&t->a);
   if (n == 0) {
     return;
   }
@@ -188,15 +175,14 @@ void ct_emit_tcgen05_cp(CtEmit *e, CtVal v) {
   const CtTile *t = inst->u.tile;
   Copy c = {e, inst, t, &t->dst, &t->a, false};
   CtEmitNest nest = {.e = e, .loc = inst->loc};
-  CtEmitLeaves l;
-  (void)ct_emit_list_leaves(ct_mode(t->a.layout, 1), true, &l);
-  int64_t n = ct_emit_leaves_size(&l);
+  int64_t n = ct_emit_n_atoms(&t->a);
   if (n == 0) {
     return;
   }
   make_cp_function(e, t->atom);
   const char *var = ct_emit_enter_loop(&nest, 'i', ct_int(n), 1, CT_UNROLL_ALL);
-  CtEmitOperand own = operand_of(&c, c.own, var), there = operand_of(&c, c.there, var);
+  CtEmitOperand own = ct_emit_atom_operand(e, inst->loc, c.own, var),
+                there = ct_emit_atom_operand(e, inst->loc, c.there, var);
   ct_emit_begin(e, inst->loc);
   ct_text_printf(&e->body, "%s(%s<%" PRId64 ">(%s, ", t->atom->name,
                  ct_emit_help(e, CT_HELP_TMEM_AT), per_word(&c), there.base);

@@ -71,6 +71,9 @@ void ct_emit_add_term(CtEmitOperand *op,
                       CtEmitTerm term); /* none for a variable NULL, which is 0 */
 /* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`; NULL: it is 0. */
 void ct_emit_add_split(CtEmitOperand *op, const char *var, const CtEmitLeaves *l, int64_t step);
+/* Of a copy whose atoms are mode 1: the first element of atom `var`, and how many atoms there are. */
+CtEmitOperand ct_emit_atom_operand(CtEmit *e, CtLoc loc, const CtView *view, const char *var);
+int64_t ct_emit_n_atoms(const CtView *view);
 
 void ct_emit_coordinate(CtEmit *e, const CtEmitOperand *op); /* writes index + terms + plus */
 /* Writes the coordinate plus `extra`, after `lead` if anything is written; false if the sum is 0
