@@ -138,13 +138,14 @@ static bool is_merged_at(lua_State *L, int nodes, int t, int node) {
   return is;
 }
 
-/* Marks the node's family as reached, `all` of it or what was merged; false: it was. */
-static bool begin_family(lua_State *L, const Change *c, int node, bool all) {
-  lua_pushvalue(L, node);
+/* Marks what is at `at` as reached: a node's family, or a table. `all` of it: of a family not only what was merged, of
+   a table what it holds, too. False: it was marked, and no less. */
+static bool begin(lua_State *L, const Change *c, int at, bool all) {
+  lua_pushvalue(L, at);
   bool is_new = lua_rawget(L, c->reached) == LUA_TNIL || (all && !lua_toboolean(L, -1));
   lua_pop(L, 1);
   if (is_new) {
-    lua_pushvalue(L, node);
+    lua_pushvalue(L, at);
     lua_pushboolean(L, all);
     lua_rawset(L, c->reached);
   }
@@ -156,7 +157,7 @@ static void reach_family(lua_State *L, Front *f, const Change *c, int node, int 
   int top = lua_gettop(L);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &record_nodes_key);
   bool all = goes_down && is_merged_at(L, top + 1, t, node);
-  if (!begin_family(L, c, node, all)) {
+  if (!begin(L, c, node, all)) {
     lua_settop(L, top);
     return;
   }
@@ -184,19 +185,6 @@ static void spoil(lua_State *L, Front *f, const Change *c, int node, int t) {
   lua_rawset(L, t);
   front_forget_field(L, t, c->key);
   lua_settop(L, top);
-}
-
-/* Marks the table as reached; false: it was, and as far down. */
-static bool begin_reach(lua_State *L, const Change *c, int t, bool goes_down) {
-  lua_pushvalue(L, t);
-  bool is_new = lua_rawget(L, c->reached) == LUA_TNIL || (goes_down && !lua_toboolean(L, -1));
-  lua_pop(L, 1);
-  if (is_new) {
-    lua_pushvalue(L, t);
-    lua_pushboolean(L, goes_down);
-    lua_rawset(L, c->reached);
-  }
-  return is_new;
 }
 
 static uint64_t changed_at(lua_State *L, int node) {
@@ -274,7 +262,7 @@ static void meet(lua_State *L, Front *f, const Change *c, int node, int t, bool 
 static void reach(lua_State *L, Front *f, const Change *c, int t, bool goes_down) {
   int top = lua_gettop(L);
   luaL_checkstack(L, 24, "the records of this kernel are nested too deeply");
-  if (!begin_reach(L, c, t, goes_down)) {
+  if (!begin(L, c, t, goes_down)) {
     return;
   }
   if (c->taker != 0) {

@@ -100,72 +100,55 @@ static bool is_never(lua_State *L, int idx) {
   return lua_isnil(L, idx) || (lua_isboolean(L, idx) && !lua_toboolean(L, idx));
 }
 
-static int rt_andb(lua_State *L) {
+/* `half or`: the right side is for those for whom the half's condition is false. */
+static void begin_other_half(lua_State *L, Front *f, Frame *frame, const Half *half) {
+  front_at(L, f);
+  frame->has_else = true;
+  if (choice_goes_on(f, frame, half)) {
+    frame->runtime = true;
+    frame->runtime_at = ++f->clock;
+  } else {
+    open_logic(L, f, frame, choice_taken(f->ir, half), false);
+  }
+}
+
+/* After the left side. Pushes what tells the script to go on with the right one, or leaves the left one. */
+static int begin_logic(lua_State *L, bool is_or) {
   Front *f = front_up(L);
   lua_settop(L, 1);
-  Frame *frame = push_logic(L, f, false);
+  Frame *frame = push_logic(L, f, is_or);
   const Half *half = half_test(L, 1);
   CtVal c;
-  if (half != NULL) {
+  if (half != NULL && is_or) {
+    begin_other_half(L, f, frame, half);
+  } else if (half != NULL) {
     open_logic(L, f, frame, choice_taken(f->ir, half), true);
   } else if (value_test(L, 1, &c) && ct_inst(f->ir, c)->type == CT_bool) {
-    open_logic(L, f, frame, c, true);
+    open_logic(L, f, frame, c, !is_or);
   } else {
     return 1; /* static; a run-time number is true */
   }
-  lua_pushboolean(L, 1);
+  lua_pushboolean(L, !is_or);
   return 1;
 }
 
-static int rt_ande(lua_State *L) {
-  Front *f = front_up(L);
-  lua_settop(L, 1);
-  const Frame frame = pop_logic(L, f);
+static int rt_andb(lua_State *L) { return begin_logic(L, false); }
+static int rt_orb(lua_State *L) { return begin_logic(L, true); }
+
+static void end_and(lua_State *L, Front *f, const Frame *frame) {
   const Half *half = half_test(L, 1);
-  if (!frame.runtime) {
-    lua_settop(L, 1);
-    return 1;
-  }
-  front_at(L, f);
   if (half != NULL) {
-    choice_nest(L, f, &frame, half);
+    choice_nest(L, f, frame, half);
   } else if (front_is_number(L, f, 1)) {
-    choice_begin(L, f, &frame, 1);
+    choice_begin(L, f, frame, 1);
   } else if (is_never(L, 1)) {
-    ct_ir_end(f->ir, frame.if_op);
+    ct_ir_end(f->ir, frame->if_op);
     lua_pushboolean(L, 0);
   } else if (front_is_bool(L, f, 1)) {
-    join_bools(L, f, &frame, 1);
+    join_bools(L, f, frame, 1);
   } else {
-    return fail_choice(L, 1, "and");
+    fail_choice(L, 1, "and");
   }
-  f->dead = false;
-  front_reload(L, f, frame.opened_at);
-  return 1;
-}
-
-static int rt_orb(lua_State *L) {
-  Front *f = front_up(L);
-  lua_settop(L, 1);
-  Frame *frame = push_logic(L, f, true);
-  const Half *half = half_test(L, 1);
-  CtVal c;
-  if (half != NULL) {
-    front_at(L, f);
-    frame->has_else = true;
-    if (choice_goes_on(f, frame, half)) {
-      frame->runtime = true;
-      frame->runtime_at = ++f->clock;
-    } else {
-      open_logic(L, f, frame, choice_taken(f->ir, half), false);
-    }
-  } else if (value_test(L, 1, &c) && ct_inst(f->ir, c)->type == CT_bool) {
-    open_logic(L, f, frame, c, false);
-  } else {
-    return 1;
-  }
-  lua_pushboolean(L, 0);
-  return 1;
 }
 
 /* `half or x`, where the left side, the half, is at `left`. */
@@ -184,7 +167,29 @@ static void end_half(lua_State *L, Front *f, const Frame *frame, int left) {
   }
 }
 
-static int rt_ore(lua_State *L) {
+static void end_or(lua_State *L, Front *f, const Frame *frame) {
+  if (f->dead &&
+      frame->has_else) { /* c and x or error("y"): no thread goes on with the right side */
+    lua_pushinteger(L, 0);
+    lua_replace(L, 1);
+  }
+  if (frame->has_else) {
+    end_half(L, f, frame, 2);
+  } else if (lua_isnil(L, 1)) {
+    ct_ir_end(f->ir, frame->if_op);
+    value_push(L, frame->cond);
+  } else if (front_is_bool(L, f, 1)) {
+    join_bools(L, f, frame, 1);
+  } else if (front_is_number(L, f, 1) || half_test(L, 1) != NULL) {
+    front_refuse(L, "'c or x' has a run-time condition for c and a number for x; write 'c and y "
+                    "or x'");
+  } else {
+    fail_choice(L, 1, "or");
+  }
+}
+
+/* After the right side: the value of both. */
+static int rt_end_logic(lua_State *L) {
   Front *f = front_up(L);
   lua_settop(L, 1);
   const Frame frame = pop_logic(L, f);
@@ -193,24 +198,10 @@ static int rt_ore(lua_State *L) {
     return 1;
   }
   front_at(L, f);
-  if (f->dead &&
-      frame.has_else) { /* c and x or error("y"): no thread goes on with the right side */
-    lua_pushinteger(L, 0);
-    lua_replace(L, 1);
-  }
-  if (frame.has_else) {
-    end_half(L, f, &frame, 2);
-  } else if (lua_isnil(L, 1)) {
-    ct_ir_end(f->ir, frame.if_op);
-    value_push(L, frame.cond);
-  } else if (front_is_bool(L, f, 1)) {
-    join_bools(L, f, &frame, 1);
-  } else if (front_is_number(L, f, 1) || half_test(L, 1) != NULL) {
-    return front_refuse(
-        L, "'c or x' has a run-time condition for c and a number for x; write 'c and y "
-           "or x'");
+  if (frame.is_or) {
+    end_or(L, f, &frame);
   } else {
-    return fail_choice(L, 1, "or");
+    end_and(L, f, &frame);
   }
   f->dead = false;
   front_reload(L, f, frame.opened_at);
@@ -253,5 +244,5 @@ void front_open_logic(lua_State *L) {
   open_half(L);
 }
 
-const luaL_Reg front_logic_fns[] = {{"andb", rt_andb}, {"ande", rt_ande}, {"orb", rt_orb},
-                                    {"ore", rt_ore},   {"not", rt_not},   {NULL, NULL}};
+const luaL_Reg front_logic_fns[] = {{"andb", rt_andb},     {"ande", rt_end_logic}, {"orb", rt_orb},
+                                    {"ore", rt_end_logic}, {"not", rt_not},        {NULL, NULL}};
