@@ -139,6 +139,8 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple);
 /* A metatable called `name` with __name, the metamethods `meta`, and `methods` as __index (a table)
    when meta has none; both end with {NULL, NULL}; left out of the stack. */
 void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods);
+/* Of what is closed once: by its method `close`, if it has methods, by __close or by __gc. */
+void bind_new_handle(lua_State *L, const char *name, lua_CFunction close, const luaL_Reg *methods);
 
 /* Where __index is a function, completion reads what values have from the metatable (repl_complete.c):
    methods from the table __methods, fields from the list __fields, which this one adds to the

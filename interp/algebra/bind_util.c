@@ -64,6 +64,18 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
   lua_pop(L, 1);
 }
 
+void bind_new_handle(lua_State *L, const char *name, lua_CFunction close, const luaL_Reg *methods) {
+  const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {NULL, NULL}};
+  bind_new_type(L, name, meta, methods);
+  if (methods != NULL) {
+    luaL_getmetatable(L, name);
+    lua_getfield(L, -1, "__index");
+    lua_pushcfunction(L, close);
+    lua_setfield(L, -2, "close");
+    lua_pop(L, 2);
+  }
+}
+
 void bind_set_index(lua_State *L, lua_CFunction index) {
   lua_pushvalue(L, -1);
   lua_setfield(L, -3, METHODS);

@@ -325,18 +325,13 @@ static int copy_bytes(lua_State *L) {
   return 0;
 }
 
-static const luaL_Reg apart_meta[] = {
-    {"__gc", apart_close}, {"__close", apart_close}, {NULL, NULL}};
-static const luaL_Reg apart_methods[] = {{"call", apart_call},
-                                         {"write", apart_write},
-                                         {"read", apart_read},
-                                         {"close", apart_close},
-                                         {NULL, NULL}};
+static const luaL_Reg apart_methods[] = {
+    {"call", apart_call}, {"write", apart_write}, {"read", apart_read}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_judge.open", apart_open}, {"_judge.bytes", bytes_of},
                                      {"_judge.fill", fill_bytes}, {"_judge.tile", tile_bytes},
                                      {"_judge.copy", copy_bytes}, {NULL, NULL}};
 
 void bind_open_apart(lua_State *L) {
-  bind_new_type(L, APART_TYPE, apart_meta, apart_methods);
+  bind_new_handle(L, APART_TYPE, apart_close, apart_methods);
   luaL_setfuncs(L, functions, 0);
 }

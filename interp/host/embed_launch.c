@@ -143,17 +143,6 @@ cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 
   return run_launch(S, &q);
 }
 
-/* Has a later version's host set something that this one does not know? */
-static bool has_unknown(const cuttle_Launch *o) {
-  const unsigned char *bytes = (const unsigned char *)o;
-  for (size_t i = sizeof *o; i < o->size; i++) {
-    if (bytes[i] != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* The options with all fields that this version has, at *room if the host's version has fewer. */
 static const cuttle_Launch *complete(const cuttle_Launch *given, cuttle_Launch *room) {
   if (given->size >= sizeof *room) {
@@ -184,7 +173,7 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
   cuttle_Launch room;
   LaunchRequest q;
   if (options == NULL || options->size < offsetof(cuttle_Launch, use_stream) ||
-      has_unknown(options)) {
+      state_has_unknown(options, sizeof *options, options->size)) {
     return embed_refuse(S, "cuttle_launch_with: the options are NULL, their `size` is not set, or "
                            "they have fields that this version does not know; write cuttle_Launch "
                            "o = {.size = sizeof o}");

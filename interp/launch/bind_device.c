@@ -444,15 +444,13 @@ static int bench_by(lua_State *L) {
 
 /* --- opening --------------------------------------------------------------------------------------------------- */
 
-static const luaL_Reg handle_meta[] = {
-    {"__gc", handle_close}, {"__close", handle_close}, {NULL, NULL}};
-static const luaL_Reg stream_methods[] = {{"synchronize", stream_synchronize},
-                                          {"wait", stream_wait},
-                                          {"close", handle_close},
-                                          {NULL, NULL}};
-static const luaL_Reg event_methods[] = {
-    {"record", event_record},   {"wait", event_wait},    {"synchronize", event_synchronize},
-    {"elapsed", event_elapsed}, {"close", handle_close}, {NULL, NULL}};
+static const luaL_Reg stream_methods[] = {
+    {"synchronize", stream_synchronize}, {"wait", stream_wait}, {NULL, NULL}};
+static const luaL_Reg event_methods[] = {{"record", event_record},
+                                         {"wait", event_wait},
+                                         {"synchronize", event_synchronize},
+                                         {"elapsed", event_elapsed},
+                                         {NULL, NULL}};
 
 static const luaL_Reg device_functions[] = {{"stream", lang_stream},
                                             {"_launch.stream_handle", stream_handle},
@@ -467,7 +465,7 @@ static const luaL_Reg device_functions[] = {{"stream", lang_stream},
                                             {NULL, NULL}};
 
 void bind_open_device(lua_State *L) {
-  bind_new_type(L, STREAM_TYPE, handle_meta, stream_methods);
-  bind_new_type(L, EVENT_TYPE, handle_meta, event_methods);
+  bind_new_handle(L, STREAM_TYPE, handle_close, stream_methods);
+  bind_new_handle(L, EVENT_TYPE, handle_close, event_methods);
   luaL_setfuncs(L, device_functions, 0);
 }

@@ -270,9 +270,8 @@ static const luaL_Reg functions[] = {{"_host.fail", fail},
                                      {"_launch.emit_sm", emit_sm},
                                      {"_host.program", program},
                                      {NULL, NULL}};
-static const luaL_Reg lock_meta[] = {{"__gc", lock_close}, {"__close", lock_close}, {NULL, NULL}};
 
 void bind_open_host(lua_State *L) {
-  bind_new_type(L, LOCK_TYPE, lock_meta, NULL);
+  bind_new_handle(L, LOCK_TYPE, lock_close, NULL);
   luaL_setfuncs(L, functions, 0);
 }

@@ -143,16 +143,6 @@ void launch_place(const Tensor *t, Arg *out) {
   out->span.end = launch_end_of(t, out->address + (uint64_t)ct_dtype_span(t->dtype, t->hi + 1));
 }
 
-Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx) {
-  Tensor *t = lua_touserdata(L, idx);
-  if (t == NULL || lua_getmetatable(L, idx) == 0) {
-    return NULL;
-  }
-  bool is_tensor = lua_topointer(L, -1) == k->state->tensor_type;
-  lua_pop(L, 1);
-  return is_tensor ? t : NULL;
-}
-
 /* --- titles ----------------------------------------------------------------------------------------------- */
 
 /* Appends ".grads" or "[2]" for each record around the field. */

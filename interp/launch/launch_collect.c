@@ -180,15 +180,11 @@ static int collect(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg meta[] = {
-    {"__gc", collection_close}, {"__close", collection_close}, {NULL, NULL}};
-static const luaL_Reg methods[] = {{"compile", collection_compile},
-                                   {"size", collection_size},
-                                   {"close", collection_close},
-                                   {NULL, NULL}};
+static const luaL_Reg methods[] = {
+    {"compile", collection_compile}, {"size", collection_size}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_launch.collect", collect}, {NULL, NULL}};
 
 void bind_open_collect(lua_State *L) {
-  bind_new_type(L, COLLECTION_TYPE, meta, methods);
+  bind_new_handle(L, COLLECTION_TYPE, collection_close, methods);
   luaL_setfuncs(L, functions, 0);
 }

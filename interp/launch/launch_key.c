@@ -207,7 +207,7 @@ static void read_typed(lua_State *L, LaunchArgs *a, Arg *arg, const TypedNumber 
 /* A number, a boolean or a tensor; false: something else. */
 static bool read_plain(lua_State *L, int kernel, LaunchArgs *a, Arg *arg, int idx) {
   TypedNumber typed;
-  arg->tensor = launch_test_tensor(L, lua_touserdata(L, kernel), idx);
+  arg->tensor = tensor_peek_in(L, a->of->state, idx);
   if (arg->tensor != NULL) {
     read_tensor(L, kernel, a, arg);
   } else if (lua_isinteger(L, idx)) {
@@ -478,7 +478,7 @@ static void move_tensor(const Kernel *k, LaunchArgs *a, Arg *arg, Tensor *t) {
 /* Is it the same tensor, or one like it? Then *moved is set. */
 static bool takes_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg, int idx,
                          bool *moved) {
-  Tensor *t = launch_test_tensor(L, k, idx);
+  Tensor *t = tensor_peek_in(L, k->state, idx);
   if (t == NULL || is_same_tensor(arg, t)) {
     return t != NULL;
   }

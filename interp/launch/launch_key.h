@@ -96,8 +96,6 @@ bool launch_object_is(lua_State *L, const LaunchArgs *a, const Arg *arg, int idx
 
 /* {====== Tensors ====== */
 
-/* As tensor_test, without the search for the state. */
-Tensor *launch_test_tensor(lua_State *L, const Kernel *k, int idx);
 /* Finds what a launch needs of a tensor of the host: lo, hi, is_wide. */
 CtStatus launch_measure(Tensor *t, CtErr *err) CT_NODISCARD;
 /* The same; false: it reaches before its first element. Raises. */

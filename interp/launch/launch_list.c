@@ -144,7 +144,7 @@ static LaunchList *make_list(lua_State *L, int idx) {
 /* The tensor at i of the table; pushes the value. */
 static Tensor *push_member(lua_State *L, const Kernel *k, int idx, int64_t i) {
   lua_rawgeti(L, idx, i);
-  return launch_test_tensor(L, k, -1);
+  return tensor_peek_in(L, k->state, -1);
 }
 
 /* Is the value at the top that member? While none was closed or collected, its address tells. */
@@ -154,7 +154,7 @@ static bool is_member(lua_State *L, const Kernel *k, const Member *m, bool are_l
   if (are_live || !is_there) {
     return is_there;
   }
-  const Tensor *t = launch_test_tensor(L, k, -1);
+  const Tensor *t = tensor_peek_in(L, k->state, -1);
   return t != NULL && t->id == m->id && tensor_live(t, &err) == CT_OK;
 }
 

@@ -255,16 +255,11 @@ static int session_finish(lua_State *L) {
   return 1;
 }
 
-static const luaL_Reg session_meta[] = {
-    {"__gc", session_close}, {"__close", session_close}, {NULL, NULL}};
-static const luaL_Reg session_methods[] = {{"rows", session_rows},
-                                           {"finish", session_finish},
-                                           {"mode", session_mode},
-                                           {"close", session_close},
-                                           {NULL, NULL}};
+static const luaL_Reg session_methods[] = {
+    {"rows", session_rows}, {"finish", session_finish}, {"mode", session_mode}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_launch.time_launches", time_launches}, {NULL, NULL}};
 
 void bind_open_times(lua_State *L) {
-  bind_new_type(L, SESSION_TYPE, session_meta, session_methods);
+  bind_new_handle(L, SESSION_TYPE, session_close, session_methods);
   luaL_setfuncs(L, functions, 0);
 }

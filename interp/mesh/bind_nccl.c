@@ -440,9 +440,7 @@ static int lang_env(lua_State *L) {
 
 static const luaL_Reg nccl_meta[] = {{"__gc", nccl_gc}, {NULL, NULL}};
 static const luaL_Reg no_meta[] = {{NULL, NULL}};
-static const luaL_Reg set_meta[] = {{"__gc", set_close}, {"__close", set_close}, {NULL, NULL}};
-static const luaL_Reg set_methods[] = {
-    {"close", set_close}, {"is_open", set_is_open}, {NULL, NULL}};
+static const luaL_Reg set_methods[] = {{"is_open", set_is_open}, {NULL, NULL}};
 
 static const luaL_Reg functions[] = {
     {"_mesh.launcher", lang_launcher}, {"_mesh.comm_env", lang_env},
@@ -454,7 +452,7 @@ static const luaL_Reg functions[] = {
 
 void bind_open_nccl(lua_State *L) {
   bind_new_type(L, NCCL_TYPE, nccl_meta, NULL);
-  bind_new_type(L, SET_TYPE, set_meta, set_methods);
+  bind_new_handle(L, SET_TYPE, set_close, set_methods);
   bind_new_type(L, PREPARED_TYPE, no_meta, NULL);
   luaL_setfuncs(L, functions, 0);
 }

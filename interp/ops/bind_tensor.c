@@ -324,23 +324,23 @@ static int tostring(lua_State *L) {
   return 1;
 }
 
-/* Also runs for a kernel's tensor. */
-static int gc(lua_State *L) {
+/* Also a kernel's tensor. */
+static Tensor *check_ended(lua_State *L) {
   Tensor *t = tensor_peek(L, 1);
   if (t == NULL) {
-    return diag_type_error(L, 1, "close", "a tensor");
+    diag_type_error(L, 1, "close", "a tensor");
   }
-  tensor_close(L, t);
+  return t;
+}
+
+static int gc(lua_State *L) {
+  tensor_close(L, check_ended(L));
   return 0;
 }
 
 /* At the end of a variable's block; a tensor may be closed before. */
 static int end_variable(lua_State *L) {
-  Tensor *t = tensor_peek(L, 1);
-  if (t == NULL) {
-    return diag_type_error(L, 1, "close", "a tensor");
-  }
-  tensor_give_back(L, t);
+  tensor_give_back(L, check_ended(L));
   return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void push_triple(lua_State *L, const int64_t v[3]) {
+void field_push_triple(lua_State *L, const int64_t v[3]) {
   lua_createtable(L, 3, 0);
   for (int i = 0; i < 3; i++) {
     lua_pushinteger(L, v[i]);
@@ -12,7 +12,7 @@ static void push_triple(lua_State *L, const int64_t v[3]) {
 }
 
 static void push_dim3(lua_State *L, const CtDim3 *d) {
-  push_triple(L, (const int64_t[]){d->x, d->y, d->z});
+  field_push_triple(L, (const int64_t[]){d->x, d->y, d->z});
 }
 
 /* Little-endian: the bytes of a shorter integer are the low ones. */
@@ -34,7 +34,7 @@ static void push_field(lua_State *L, const Field *f, const void *at) {
   switch (f->type) {
     case FIELD_TEXT: lua_pushstring(L, *(const char *const *)at); break;
     case FIELD_CHARS: lua_pushstring(L, at); break;
-    case FIELD_TRIPLE: push_triple(L, at); break;
+    case FIELD_TRIPLE: field_push_triple(L, at); break;
     case FIELD_DIM3: push_dim3(L, at); break;
     case FIELD_BOOL: lua_pushboolean(L, *(const bool *)at); break;
     case FIELD_F64: lua_pushnumber(L, *(const double *)at); break;
@@ -67,5 +67,10 @@ void field_integer(lua_State *L, const char *name, int64_t v) {
 
 void field_bool(lua_State *L, const char *name, bool v) {
   lua_pushboolean(L, v);
+  lua_setfield(L, -2, name);
+}
+
+void field_triple(lua_State *L, const char *name, const int64_t v[3]) {
+  field_push_triple(L, v);
   lua_setfield(L, -2, name);
 }

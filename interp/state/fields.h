@@ -49,5 +49,7 @@ void fields_push(lua_State *L, const Field *fields, size_t n, const void *of);
 void field_text(lua_State *L, const char *name, const char *text); /* NULL: none */
 void field_integer(lua_State *L, const char *name, int64_t v);
 void field_bool(lua_State *L, const char *name, bool v);
+void field_triple(lua_State *L, const char *name, const int64_t v[3]); /* a list */
+void field_push_triple(lua_State *L, const int64_t v[3]);              /* [-0, +1, m] */
 
 #endif

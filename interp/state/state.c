@@ -176,10 +176,9 @@ const char *state_env(const CuttleState *s, const char *name) {
 
 /* {====== Making and freeing ====== */
 
-/* What a later version's host asks for must not be dropped without a word: it may be a limit. */
-static bool has_unknown(const cuttle_Options *o) {
-  const unsigned char *bytes = (const unsigned char *)o;
-  for (size_t i = sizeof *o; i < o->size; i++) {
+bool state_has_unknown(const void *options, size_t known, size_t size) {
+  const unsigned char *bytes = options;
+  for (size_t i = known; i < size; i++) {
     if (bytes[i] != 0) {
       return true;
     }
@@ -199,9 +198,10 @@ const char *state_refuse_options(const cuttle_Options *o) {
     return "cuttle_open: the options' `memory_limit` is more than half of the address space, as a "
            "negative number is; write a number of bytes, or 0 for no limit";
   }
-  return has_unknown(o) ? "cuttle_open: the options have fields that this version does not know; "
-                          "install the version that the host was compiled for"
-                        : NULL;
+  return state_has_unknown(o, sizeof *o, o->size)
+             ? "cuttle_open: the options have fields that this version does not know; "
+               "install the version that the host was compiled for"
+             : NULL;
 }
 
 /* A host compiled with an earlier version of the struct: what it lacks is zero. */

@@ -190,6 +190,9 @@ CuttleState *state_of(lua_State *L);
 /* A new Lua state, with what `open` puts into it; NULL when out of memory, or when `open` raises. Hosts
    call language_new_state. */
 CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L));
+/* Did the host set something in a struct of a later version, of `size` bytes, that this one, of `known` bytes, does not
+   have? It must not be dropped without a word: it may be a limit. */
+bool state_has_unknown(const void *options, size_t known, size_t size);
 /* Why options cannot be taken; NULL: they can. */
 const char *state_refuse_options(const cuttle_Options *options);
 /* Likewise a device that there cannot be, until the thread's next call. */

@@ -6,6 +6,7 @@
 #include "interp/launch/launch_joint.h"
 #include "interp/launch/launch_key.h"
 #include "interp/openers.h"
+#include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/state/fields.h"
 #include "runtime/emit/emit_cuda.h"
@@ -213,9 +214,6 @@ static int mark_name(lua_State *L) {
 void bind_open_marks(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"_watch.marks_begin", marks_begin}, {"_watch.mark_name", mark_name}, {NULL, NULL}};
-  static const luaL_Reg meta[] = {{"__gc", close_marks}, {"__close", close_marks}, {NULL, NULL}};
-  luaL_newmetatable(L, MARKS_TYPE);
-  luaL_setfuncs(L, meta, 0);
-  lua_pop(L, 1);
+  bind_new_handle(L, MARKS_TYPE, close_marks, NULL);
   luaL_setfuncs(L, functions, 0);
 }

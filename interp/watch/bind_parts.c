@@ -124,15 +124,6 @@ static void push_tensors(lua_State *L, const CtSimtProgram *p) {
   }
 }
 
-static void push_triple(lua_State *L, const char *name, const int64_t extents[3]) {
-  lua_createtable(L, 3, 0);
-  for (int i = 0; i < 3; i++) {
-    lua_pushinteger(L, extents[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, name);
-}
-
 static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD(Kernel, chunk),
                                       FIELD(Kernel, line)};
 
@@ -168,9 +159,9 @@ static int parts(lua_State *L) {
   lua_setfield(L, -2, "sites");
   push_tensors(L, p);
   lua_setfield(L, -2, "tensors");
-  push_triple(L, "grid", ct_parts_grid(found));
-  push_triple(L, "block", ct_lineage_block(p));
-  push_triple(L, "cluster", p->cluster);
+  field_triple(L, "grid", ct_parts_grid(found));
+  field_triple(L, "block", ct_lineage_block(p));
+  field_triple(L, "cluster", p->cluster);
   field_integer(L, "left_out", ct_parts_left_out(found));
   return 1;
 }

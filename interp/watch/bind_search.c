@@ -136,16 +136,14 @@ static int search_close(lua_State *L) {
 
 /* --- opening ---------------------------------------------------------------------------------------------- */
 
-static const luaL_Reg search_meta[] = {
-    {"__gc", search_close}, {"__close", search_close}, {NULL, NULL}};
 static const luaL_Reg search_methods[] = {
-    {"step", search_step}, {"seconds", search_seconds}, {"close", search_close}, {NULL, NULL}};
+    {"step", search_step}, {"seconds", search_seconds}, {NULL, NULL}};
 static const luaL_Reg functions[] = {{"_watch.wavefronts", wavefronts},
                                      {"_watch.sectors", sectors},
                                      {"_host.search", search_begin},
                                      {NULL, NULL}};
 
 void bind_open_search(lua_State *L) {
-  bind_new_type(L, SEARCH_TYPE, search_meta, search_methods);
+  bind_new_handle(L, SEARCH_TYPE, search_close, search_methods);
   luaL_setfuncs(L, functions, 0);
 }

@@ -98,14 +98,6 @@ static void push_written(lua_State *L, const CtSimtProgram *p) {
   }
 }
 
-static void push_extents(lua_State *L, const int64_t extents[3]) {
-  lua_createtable(L, 3, 0);
-  for (int i = 0; i < 3; i++) {
-    lua_pushinteger(L, extents[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
 static void push_rows(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   const CtLineageRow *rows;
   size_t n;
@@ -262,8 +254,8 @@ static const int64_t *read_offsets(lua_State *L, size_t *n) {
 static int push_found(lua_State *L, const Watcher *w, const CtSimtProgram *p) {
   push_rows(L, w, p);
   push_shared(L, p);
-  push_extents(L, ct_lineage_grid(w->tool));
-  push_extents(L, ct_lineage_block(p));
+  field_push_triple(L, ct_lineage_grid(w->tool));
+  field_push_triple(L, ct_lineage_block(p));
   push_written(L, p);
   return 5;
 }

@@ -32,15 +32,9 @@ void ct_check_event(const CtCheckWorker *k, const CtAccess *a, CtCheckEvent *e) 
 /* --- one access ------------------------------------------------------------------------------------------- */
 
 static CtFound found_at(const CtCheckWorker *k, const CtAccess *a, int lane, CtCheckKind kind) {
-  return (CtFound){.kind = kind,
-                   .in = ct_check_index(k, a->in),
-                   .other = UINT32_MAX,
-                   .buf = a->buf_index,
-                   .begin = a->mem->ptr,
-                   .how = a->writes ? CT_BOUNDS_WRITE : CT_BOUNDS_READ,
-                   .count = 1,
-                   .block = k->k->block,
-                   .thread = ct_check_thread(a->w->index, lane)};
+  CtFound f = ct_finding_of(k, kind, a, lane, 0);
+  f.how = a->writes ? CT_BOUNDS_WRITE : CT_BOUNDS_READ;
+  return f;
 }
 
 static void note_outside(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, int64_t off) {
