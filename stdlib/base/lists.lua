@@ -1,4 +1,4 @@
--- lists.lua: lists as sets, in groups, in an order, and as lines of text.
+-- lists.lua: lists as sets, in groups, in an order, and as columns; a text as a list of lines.
 local M = {}
 
 --- {[x] = true} for each x of the list.
@@ -59,6 +59,22 @@ function M.columns(rows, is_right)
     end
     lines[i] = (table.concat(cells, "  "):gsub("%s+$", ""))
   end
+  return lines
+end
+
+--- The words of a text as lines, each as long as fits(line) is true. The first one begins with
+--- `head` and a blank, if it is given, and the others with `indent`.
+function M.wrap(text, fits, head, indent)
+  local lines, line = {}, head
+  for word in text:gmatch "%S+" do
+    local longer = line and line .. " " .. word or word
+    if line == head or fits(longer) then
+      line = longer
+    else
+      lines[#lines + 1], line = line, (indent or "") .. word
+    end
+  end
+  lines[#lines + 1] = line
   return lines
 end
 

@@ -148,46 +148,44 @@ end
 
 local moves = {}
 
--- From the big buffer to the parts.
-local function gather_box(job, n)
+-- Runs the collective. `pack`: a box from the parts to what is sent, of n elements; `unpack`: one
+-- from what is received, of n elements, to the parts. nil: the parts are sent, or received.
+local function through(job, n, pack, unpack)
+  local out = new_parts(job)
+  local sent = pack and buffers(job, pack, n, job.parts) or job.parts
+  local received = unpack and buffers(job, unpack, n, out) or out
+  job.known.is_direct = sent == job.parts and received == out
+  copy_rows(job, pack, job.parts, sent)
+  run(job, sent, received)
+  copy_rows(job, unpack, received, out)
+  if sent ~= job.parts then M.close_all(sent) end
+  if received ~= out then M.close_all(received) end
+  return out
+end
+
+-- The box of a collective with a big buffer on the side `big`, "from" or "to": its chunks have n
+-- elements.
+local function big_box(job, big, n)
   local dims = {}
   for _, atom in ipairs(atoms_of(job)) do
-    local big = chunk_stride(job, atom.from, n) or atom.from.stride
-    if big then dims[#dims + 1] = { atom.extent, big, atom.to.stride } end
+    local stride = chunk_stride(job, atom[big], n) or atom[big].stride
+    if stride and big == "from" then
+      dims[#dims + 1] = { atom.extent, stride, atom.to.stride }
+    elseif stride then
+      dims[#dims + 1] = { atom.extent, atom.from.stride, stride }
+    end
   end
   return pieces.box(dims)
 end
 
 function moves.all_gather(job)
   local n = shardings.part_size(job.step.from)
-  local box, out = keep(job, "box", gather_box, n), new_parts(job)
-  local received = buffers(job, box, n * job.g, out)
-  job.known.is_direct = received == out
-  run(job, job.parts, received)
-  copy_rows(job, box, received, out)
-  if received ~= out then M.close_all(received) end
-  return out
-end
-
--- From the parts to the big buffer.
-local function scatter_box(job, n)
-  local dims = {}
-  for _, atom in ipairs(atoms_of(job)) do
-    local big = chunk_stride(job, atom.to, n) or atom.to.stride
-    if big then dims[#dims + 1] = { atom.extent, atom.from.stride, big } end
-  end
-  return pieces.box(dims)
+  return through(job, n * job.g, nil, keep(job, "box", big_box, "from", n))
 end
 
 function moves.reduce_scatter(job)
   local n = shardings.part_size(job.step.to)
-  local box, out = keep(job, "box", scatter_box, n), new_parts(job)
-  local sent = buffers(job, box, n * job.g, job.parts)
-  job.known.is_direct = sent == job.parts
-  copy_rows(job, box, job.parts, sent)
-  run(job, sent, out)
-  if sent ~= job.parts then M.close_all(sent) end
-  return out
+  return through(job, n * job.g, keep(job, "box", big_box, "to", n), nil)
 end
 
 local function local_box(job)
@@ -251,17 +249,7 @@ end
 
 function moves.all_to_all(job)
   local n = shardings.part_size(job.step.from) // job.g
-  local pack, unpack = keep(job, "box", exchange_boxes, n)
-  local out = new_parts(job)
-  local sent = buffers(job, pack, n * job.g, job.parts)
-  local received = buffers(job, unpack, n * job.g, out)
-  job.known.is_direct = sent == job.parts and received == out
-  copy_rows(job, pack, job.parts, sent)
-  run(job, sent, received)
-  copy_rows(job, unpack, received, out)
-  if sent ~= job.parts then M.close_all(sent) end
-  if received ~= out then M.close_all(received) end
-  return out
+  return through(job, n * job.g, keep(job, "box", exchange_boxes, n))
 end
 
 -- {====== Messages ======

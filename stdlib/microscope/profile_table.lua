@@ -1,4 +1,5 @@
 -- profile_table.lua: a Profile as tables of text, for the terminal.
+local lists = require "cuttle.lists"
 local advice = require "cuttle.profile_advice"
 local cost = require "cuttle.profile_cost"
 local predict = require "cuttle.predict"
@@ -97,20 +98,14 @@ local function rows_of(line)
 end
 
 local function lay_out(rows, columns)
-  local widths, out = {}, {}
-  for _, row in ipairs(rows) do
-    for _, name in ipairs(columns) do
-      widths[name] = math.max(widths[name] or 0, #(row[name] or ""))
-    end
-  end
+  local cells, is_right = {}, {}
+  for j, name in ipairs(columns) do is_right[j] = not is_left[name] end
   for i, row in ipairs(rows) do
-    local cells = {}
-    for j, name in ipairs(columns) do
-      local text, pad = row[name] or "", (" "):rep(widths[name] - #(row[name] or ""))
-      cells[j] = is_left[name] and text .. pad or pad .. text
-    end
-    out[i] = ("  " .. table.concat(cells, "  ")):gsub("%s+$", "")
+    cells[i] = {}
+    for j, name in ipairs(columns) do cells[i][j] = row[name] or "" end
   end
+  local out = lists.columns(cells, is_right)
+  for i, line in ipairs(out) do out[i] = "  " .. line end
   return out
 end
 
@@ -316,15 +311,8 @@ end
 
 -- Between words, indented, as a paragraph of a list.
 local function wrapped(text)
-  local lines, line = {}, "  -"
-  for word in text:gmatch("%S+") do
-    if #line + 1 + #word > MAX_COLUMNS then
-      lines[#lines + 1], line = line, "   "
-    end
-    line = line .. " " .. word
-  end
-  lines[#lines + 1] = line
-  return table.concat(lines, "\n")
+  local function fits(line) return #line <= MAX_COLUMNS end
+  return table.concat(lists.wrap(text, fits, "  -", "    "), "\n")
 end
 
 local function add_table(out, rows, columns)

@@ -2,6 +2,7 @@
 -- warp has a column, and lines lead from what ends a wait to the warp that waited.
 --   M.draw(finding, file)   writes an SVG or an HTML page, by the name's ending
 -- A finding's `events` is the text that ct_orders_put_events (runtime/watch/orders.h) describes.
+local lists = require "cuttle.lists"
 local deliver = require "cuttle.picture_page".deliver
 local Drawing = require "cuttle.drawing"
 local pages = require "cuttle.page_file"
@@ -182,20 +183,11 @@ end
 
 -- A text in lines of at most `width`.
 function Page:wrapped(text, width, more)
-  local line = ""
-  local function put()
+  local function fits(line) return text_width(line, SMALL) <= width end
+  for _, line in ipairs(lists.wrap(text, fits)) do
     self:text(MARGIN, self.y, line, SMALL, more)
     self.y = self.y + SMALL + 5
   end
-  for word in text:gmatch "%S+" do
-    if line ~= "" and text_width(line .. " " .. word, SMALL) > width then
-      put()
-      line = word
-    else
-      line = line == "" and word or line .. " " .. word
-    end
-  end
-  put()
 end
 
 local function chosen_steps(finding)

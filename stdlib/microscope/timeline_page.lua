@@ -1,4 +1,5 @@
 -- timeline_page.lua: a timeline as a drawing: rows of bars over an axis of cycles.
+local lists = require "cuttle.lists"
 local deliver = require "cuttle.picture_page".deliver
 local Drawing = require "cuttle.drawing"
 local pages = require "cuttle.page_file"
@@ -174,20 +175,12 @@ end
 
 -- A text in lines of the page's width; those after the first are indented.
 function Page:wrapped(text)
-  local most, line = (LABEL + self.axis) // text_width("n", SMALL), ""
-  local function put()
+  local most = (LABEL + self.axis) // text_width("n", SMALL)
+  local function fits(line) return #line <= most end
+  for _, line in ipairs(lists.wrap(text, fits, nil, "\u{2003}\u{2003}")) do
     self:text(MARGIN, self.y, line, SMALL)
     self.y = self.y + SMALL + 5
   end
-  for word in text:gmatch "%S+" do
-    if #line + 1 + #word > most then
-      put()
-      line = "\u{2003}\u{2003}" .. word
-    else
-      line = line == "" and word or line .. " " .. word
-    end
-  end
-  put()
 end
 
 local function measured_row(row)
