@@ -10,7 +10,6 @@
 #include "launch.h"
 #include "interp/openers.h"
 
-#define LAUNCHER_TYPE "launcher"
 enum { MAX_PREPARED = 250 }; /* upvalues of a function of C, less some */
 
 Kernel *kernel_test(lua_State *L, int idx) { return luaL_testudata(L, idx, KERNEL_TYPE); }

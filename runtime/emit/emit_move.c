@@ -14,7 +14,6 @@ typedef struct Move {
   CtEmit *e;
   const CtInst *inst;
   CtEmitOperand dst, src; /* element 0 of atom i */
-  const CtView *view_dst, *view_src;
 } Move;
 
 /* The helper for a row of the atoms, found by its instruction. */
@@ -92,7 +91,7 @@ static void put_side(Move *m, const CtEmitOperand *op, const CtView *view) {
 void ct_emit_warp_copy(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtTile *t = inst->u.tile;
-  Move m = {.e = e, .inst = inst, .view_dst = &t->dst, .view_src = &t->a};
+  Move m = {.e = e, .inst = inst};
   CtEmitNest nest = {.e = e, .loc = inst->loc};
   const char *name = helper_of(e, t->atom);
   int64_t n = ct_emit_n_atoms(&t->a);

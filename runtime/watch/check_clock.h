@@ -48,7 +48,7 @@
    watcher takes its accesses when the instruction is issued. So tma and wgmma have to
    - make a CtAccess of what they touch in shared memory, with its agent (and bar and slot of
      CT_AGENT_BAR);
-   - call ct_simt_mbar_complete_tx (simt_sync.h) for bytes that have come, which notes
+   - call ct_simt_mbar_complete_at (simt_sync.h) for bytes that have come, which notes
      CT_SYNC_COMPLETE;
    - note CT_SYNC_COMMIT, CT_SYNC_WAIT (with the agent) and CT_SYNC_PROXY (fence_proxy_async) in
      their handlers. */

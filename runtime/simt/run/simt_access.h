@@ -86,13 +86,7 @@ static inline int64_t ct_access_offset(const CtAccess *a, int64_t e, int lane) {
          (a->cols != NULL ? a->cols[j] : 0);
 }
 
-/* Where element `off` is, in bytes: from the start of the block's shared memory, or from the
-   start of a global tensor. So two buffers of the same memory agree. */
-static inline int64_t ct_access_byte(const CtAccess *a, int64_t off) {
-  bool is_of_block = a->buf->space == CT_SHARED || a->buf->space == CT_TENSOR;
-  return (is_of_block ? a->buf->at : 0) + ct_dtype_byte(a->buf->dtype, off);
-}
-/* The same as an address. */
+/* The address of element `off`. */
 static inline char *ct_access_ptr(const CtAccess *a, int64_t off) {
   return a->mem->ptr + off * (int64_t)a->mem->elem_bytes;
 }

@@ -47,10 +47,5 @@ static inline CtMbar *ct_mbar_of(const CtWarp *w, int rank, uint32_t buf, int64_
    handler must return NULL. */
 bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uint32_t buf,
                               int64_t slot, int64_t bytes);
-/* The same, in the warp's own block. */
-static inline bool ct_simt_mbar_complete_tx(CtWarp *w, const CtIn *in, int lane, uint32_t buf,
-                                            int64_t slot, int64_t bytes) {
-  return ct_simt_mbar_complete_at(w, in, lane, w->worker->rank, buf, slot, bytes);
-}
 
 #endif
