@@ -5,7 +5,7 @@
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local example = require "example"
-local median = require "cuttle.race".median
+local median = require "cuttle.lists".median
 
 local BATCH_MS <const> = 10
 

@@ -7,7 +7,7 @@
 package.path = "scripts/?.lua;" .. package.path
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_configs"
-local median = require "cuttle.race".median
+local median = require "cuttle.lists".median
 local operator = require "cuttle.matmul"
 local sass = require "cuttle.sass"
 

@@ -9,7 +9,7 @@ local ct = require "cuttle"
 local attention = require "cuttle.attention"
 local example = require "example"
 local marks = require "cuttle.marks"
-local median = require "cuttle.race".median
+local median = require "cuttle.lists".median
 
 local BAR <const> = 1.02
 local TURNS <const>, BATCH_MS <const> = 9, 60

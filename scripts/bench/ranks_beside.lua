@@ -15,7 +15,7 @@ local ct = require "cuttle"
 local gathering, scattering = require "cuttle.gather_matmul", require "cuttle.matmul_scatter"
 local operator = require "cuttle.matmul"
 local data, example, ranks_sums = require "data", require "example", require "ranks_sums"
-local median = require "cuttle.race".median
+local median = require "cuttle.lists".median
 local bf16, f32, row_major, zeros = ct.bf16, ct.f32, ct.row_major, ct.zeros
 local matmul, allclose, unroll = ct.matmul, ct.allclose, ct.unroll
 

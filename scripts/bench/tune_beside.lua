@@ -8,7 +8,7 @@
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local example = require "example"
-local median = require "cuttle.race".median
+local median = require "cuttle.lists".median
 local parts = os.getenv "TUNE_PARTS" and require "tune_parts"
 local operator = require "cuttle.matmul"
 local cdiv, size, kernel, layout = ct.cdiv, ct.size, ct.kernel, ct.layout

@@ -1,4 +1,5 @@
--- lists.lua: lists as sets, in groups, in an order, and as columns; a text as a list of lines.
+-- lists.lua: lists as sets, in groups, in an order, and as columns; a text as a list of lines; the
+-- median.
 local M = {}
 
 --- {[x] = true} for each x of the list.
@@ -42,6 +43,13 @@ function M.by(...)
     end
     return false
   end
+end
+
+--- The median of numbers; nil: there are none.
+function M.median(list)
+  local t, n = table.move(list, 1, #list, 1, {}), #list
+  table.sort(t)
+  return n % 2 == 1 and t[n // 2 + 1] or n > 0 and 0.5 * (t[n // 2] + t[n // 2 + 1]) or nil
 end
 
 --- Rows of texts as lines of columns, with two blanks between. In the columns of the set

@@ -7,6 +7,7 @@
 -- launches go round as many sets of operands as no L2 cache holds. Elements are random in [-1,1),
 -- integers from -4 to 4.
 local language = require "cuttle"
+local lists = require "cuttle.lists"
 local configs = require "cuttle.matmul_configs"
 local json = require "cuttle.json"
 local operator = require "cuttle.matmul"
@@ -89,12 +90,6 @@ end
 
 -- {====== Times ======
 
-local function median(t)
-  table.sort(t)
-  local n = #t
-  return n % 2 == 1 and t[n // 2 + 1] or 0.5 * (t[n // 2] + t[n // 2 + 1])
-end
-
 -- One after the other, again from the first after the last.
 local function in_turn(list)
   local i = 0
@@ -116,7 +111,7 @@ function M.compare(ours, theirs)
       ratios[i] = other[i] / times[i]
     end
   end
-  return median(times), theirs and median(other), theirs and median(ratios)
+  return lists.median(times), theirs and lists.median(other), theirs and lists.median(ratios)
 end
 
 local function is_right(p, C, R)

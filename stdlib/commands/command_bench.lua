@@ -10,6 +10,7 @@
 local internal = ...
 local json = require "cuttle.json"
 local matmul = require "cuttle.bench_matmul"
+local lists = require "cuttle.lists"
 local operator = require "cuttle.matmul"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
@@ -34,12 +35,6 @@ local fail = script_command.failing "bench"
 
 -- {====== What is measured ======
 
-local function median(t)
-  table.sort(t)
-  local n = #t
-  return n % 2 == 1 and t[n // 2 + 1] or n > 0 and 0.5 * (t[n // 2] + t[n // 2 + 1]) or nil
-end
-
 -- The numbers of a row of the session.
 local function finish(row)
   local ms, total = {}, 0
@@ -47,7 +42,9 @@ local function finish(row)
     ms[i] = sample.ms / sample.n
     total = total + sample.ms
   end
-  row.median_ms, row.fastest_ms, row.slowest_ms, row.total_ms = median(ms), ms[1], ms[#ms], total
+  table.sort(ms)
+  row.median_ms, row.total_ms = lists.median(ms), total
+  row.fastest_ms, row.slowest_ms = ms[1], ms[#ms]
   row.samples = nil
   return row
 end

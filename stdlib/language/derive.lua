@@ -1,5 +1,6 @@
 -- derive.lua: how a layout came about, as lines of text: each operation that made it, from the
 -- first operand on, with the intermediate results that the operation's definition names.
+local each_leaf = require "cuttle.each_leaf"
 local language = require "cuttle"
 
 local M = {}
@@ -175,18 +176,13 @@ function steps.parallelize(lines, _, a, threads, _, projection)
 end
 
 -- The integers of a layout as texts like "4:1".
-local function leaves(shape, stride, out)
-  if type(shape) ~= "table" then
-    out[#out + 1] = ("%s:%s"):format(shape, stride)
-    return out
-  end
-  for i = 1, #shape do leaves(shape[i], stride[i], out) end
-  return out
-end
-
 local function leaves_of(layout)
+  local texts = {}
   layout = layout.swizzle and layout.layout or layout
-  return leaves(layout.shape, layout.stride, {})
+  each_leaf(layout.shape, layout.stride, function(_, extent, stride)
+    texts[#texts + 1] = ("%s:%s"):format(extent, stride)
+  end)
+  return texts
 end
 
 -- The modes that an operation changed, where it keeps the nesting.

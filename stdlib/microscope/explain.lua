@@ -4,6 +4,7 @@
 local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
+local each_leaf = require "cuttle.each_leaf"
 local option_names = require "cuttle.option_names"
 local owners = require "cuttle.explain_owners"
 local owners_of = require "cuttle.owners"
@@ -22,18 +23,6 @@ local fail = require "cuttle.fail".of "explain"
 
 -- {====== Layouts ======
 
--- Calls each(path, shape, stride) with the integers of a layout; path is like "1.0", "" of all.
-local function leaves(shape, stride, each, path)
-  path = path or ""
-  if type(shape) ~= "table" then
-    each(path, shape, stride)
-    return
-  end
-  for i = 1, #shape do
-    leaves(shape[i], stride[i], each, path .. (path == "" and "" or ".") .. i - 1)
-  end
-end
-
 -- The mode at a path like "1.0".
 local function mode_at(layout, path)
   for i in path:gmatch("%d+") do
@@ -50,7 +39,7 @@ end
 local function is_static(layout)
   layout = strided(layout)
   local static = true
-  leaves(layout.shape, layout.stride, function(_, extent, stride)
+  each_leaf(layout.shape, layout.stride, function(_, extent, stride)
     static = static and math.type(extent) == "integer" and math.type(stride) == "integer"
   end)
   return static
@@ -62,7 +51,7 @@ end
 
 local function counts_coordinates(layout)
   local found = false
-  leaves(layout.shape, strided(layout).stride, function(_, _, stride)
+  each_leaf(layout.shape, strided(layout).stride, function(_, _, stride)
     found = found or is_basis(stride)
   end)
   return found
@@ -106,7 +95,7 @@ local function add_modes(report, layout)
   if layout.swizzle then add_swizzle(report, layout) end
   layout = strided(layout)
   local names, heading = mode_names(layout), "modes"
-  leaves(layout.shape, layout.stride, function(path, extent, stride)
+  each_leaf(layout.shape, layout.stride, function(path, extent, stride)
     local name = names[path:match("^[^.]*")]
     report:add(heading, "%-7s %s  %s", path .. (name and " " .. name or ""), mode_at(layout, path),
       role(extent, stride))
@@ -135,7 +124,7 @@ end
 -- The integers of a layout that have an effect, as a list of { path =, extent =, stride = }.
 local function steps_of(layout)
   local out = {}
-  leaves(layout.shape, layout.stride, function(path, extent, stride)
+  each_leaf(layout.shape, layout.stride, function(path, extent, stride)
     if extent > 1 and stride ~= 0 then
       out[#out + 1] = { path = path, extent = extent, stride = stride }
     end
@@ -368,7 +357,7 @@ end
 -- What the modes give whose extents and strides are known, of a layout that has others, too.
 local function add_static_modes(report, of)
   local shape, stride, known, open = {}, {}, {}, {}
-  leaves(of.shape, strided(of).stride, function(path, extent, step)
+  each_leaf(of.shape, strided(of).stride, function(path, extent, step)
     if extent == 1 then return end
     if math.type(extent) == "integer" and math.type(step) == "integer" then
       shape[#shape + 1], stride[#stride + 1], known[#known + 1] = extent, step, path

@@ -6,6 +6,7 @@
 -- spends time on, and by the requests themselves: each is an instruction. What the compiler makes
 -- one request of neighbours is several where a candidate tears them apart. Of other layouts than
 -- the tensor's there is no machine code, so both is counted: neighbours as one, and each by itself.
+local each_leaf = require "cuttle.each_leaf"
 local launch_given = require "cuttle.launch_given"
 local internal = ...
 local option_names = require "cuttle.option_names"
@@ -67,19 +68,13 @@ local function add_swizzles(list, plain, element_bytes, unit)
   end
 end
 
-local function leaves(shape, stride, out)
-  if type(shape) ~= "table" then
-    if shape > 1 and stride > 0 then out[#out + 1] = { size = shape, stride = stride } end
-    return out
-  end
-  for i = 1, #shape do leaves(shape[i], stride[i], out) end
-  return out
-end
-
 -- Strides that a padding can begin at: what has smaller ones fits below, and larger ones are
 -- multiples.
 local function steps_of(plain)
-  local modes, steps = leaves(plain.shape, plain.stride, {}), {}
+  local modes, steps = {}, {}
+  each_leaf(plain.shape, plain.stride, function(_, extent, stride)
+    if extent > 1 and stride > 0 then modes[#modes + 1] = { size = extent, stride = stride } end
+  end)
   table.sort(modes, function(a, b) return a.stride < b.stride end)
   local below = 0
   for i, mode in ipairs(modes) do

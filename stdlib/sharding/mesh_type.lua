@@ -6,6 +6,7 @@
 --   m.links: what plans take for its links (plan_cost.lua), or nil: the defaults
 --   m:span(axes): the product of extents; mesh.axis_list(m, x, op): names, checked
 -- mesh.lua adds the methods and the operators that other modules have.
+local each_leaf = require "cuttle.each_leaf"
 local near = require "cuttle.near"
 local option_names = require "cuttle.option_names"
 local tiles = require "cuttle.tiles"
@@ -54,19 +55,18 @@ local function layout_of(x)
     kind == "layout" and "a swizzled layout" or "of type " .. kind, EXPECTED)
 end
 
--- The flat modes {extent, stride} of a shape and stride, fastest first, appended to `out`.
-local function flatten(shape, stride, out)
-  if type(shape) ~= "table" then
-    if shape ~= 1 then out[#out + 1] = { extent = shape, stride = stride } end
-    return out
-  end
-  for i, extent in ipairs(shape) do flatten(extent, stride[i], out) end
-  return out
+-- The flat modes {extent, stride} of a layout, fastest first, without those of extent 1.
+local function flat_modes(layout)
+  local modes = {}
+  each_leaf(shape(layout), stride(layout), function(_, extent, step)
+    if extent ~= 1 then modes[#modes + 1] = { extent = extent, stride = step } end
+  end)
+  return modes
 end
 
 -- Ranks must be 0 to size - 1, each once: by stride, each mode counts what those before it hold.
 local function check_bijection(layout)
-  local digits, next_stride = flatten(shape(layout), stride(layout), {}), 1
+  local digits, next_stride = flat_modes(layout), 1
   for _, digit in ipairs(digits) do
     if math.type(digit.stride) ~= "integer" then
       tiles.fail("mesh", "a stride of %s is not a number; a layout from coordinates to ranks was "
@@ -118,8 +118,7 @@ function M.mesh(x, options)
     links = links_of(options) }
   for i, name in ipairs(names) do
     m.extent[name] = size(layout, i - 1)
-    m.digits[name] = flatten(shape(get_mode(layout, i - 1)), stride(get_mode(layout, i - 1)),
-      {})
+    m.digits[name] = flat_modes(get_mode(layout, i - 1))
   end
   return setmetatable(m, mesh_type)
 end

@@ -2,17 +2,11 @@
 -- well. In each round all that are left are timed once, in random order, so that what changes
 -- slowly, such as the clock, meets all alike. The slower half leaves, and the next round's batches
 -- are longer. The last few are timed in several turns, and compared turn by turn.
+local lists = require "cuttle.lists"
 local M = {}
 
 local FIRST_MS <const>, LONGEST_MS <const> = 1, 20 -- of a batch
 local FINALISTS <const>, TURNS <const> = 4, 7
-
-function M.median(list)
-  local t = table.move(list, 1, #list, 1, {})
-  table.sort(t)
-  local n = #t
-  return n % 2 == 1 and t[n // 2 + 1] or 0.5 * (t[n // 2] + t[n // 2 + 1])
-end
 
 -- Numbers of its own: the script's math.random goes on as if nothing had been tuned.
 local function new_random(seed)
@@ -70,7 +64,7 @@ local function settle_finals(list, n_turns)
       times[t] = candidate.finals[t]
       shares[t] = times[t] / (sum / #list)
     end
-    candidate.share, candidate.ms = M.median(shares), M.median(times)
+    candidate.share, candidate.ms = lists.median(shares), lists.median(times)
   end
   table.sort(list, is_nearer)
 end
