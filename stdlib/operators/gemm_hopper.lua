@@ -44,7 +44,10 @@ local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, 
 local LEAST_ROWS <const> = 32 -- for which products of 64 rows are worth it, all loaded
 local ROWS <const>, FEW <const>, LEAST_DEPTH <const> = 64, 32, 512
 local K_BLOCKS <const>, LEAST_K <const> = 2, 2048 -- that share a K of so much or more
-local SHARED <const> = { { 64, 128 }, { 128, 64 } } -- the tiles of such
+-- The tiles of such, how many of their rows are loaded, and for what part of the multiprocessors
+-- there must be blocks.
+local SHARED <const> = { { 64, 64, 16, 0.75 }, { 64, 64, 32, 0.75 }, { 32, 64, 64, 0.75 },
+                         { 64, 64, 64, 0.75 }, { 64, 128, 128, 0.33 }, { 128, 64, 64, 0.33 } }
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- By the type of A and B: K of an instruction, and the end of its name; rows in registers have _RS
@@ -139,9 +142,9 @@ function M.is_few(p, n_of_sms)
     or p.m <= FEW and 9 * cdiv(p.n, ROWS) >= 4 * n_of_sms
 end
 
---- The tile of a cluster whose blocks share K, if all rows or all columns of a problem are one, and
---- if a third of the multiprocessors or more get a block, but none gets two: that was measured.
---- Else nil.
+--- The tile of a cluster whose blocks share K, and how many of its rows are loaded, if all rows or
+--- all columns of a problem are one, and if enough multiprocessors get a block, but none gets two:
+--- that was measured. Else nil.
 function M.shared_tile(p, n_of_sms)
   if not atoms[p.dtype.name] or p.dtype.bits ~= 16 or p.groups or p.l > 1 or p.k < LEAST_K
     or p.a_major ~= "k" or p.b_major ~= "k" or reduce.has_reduced(p.named)
@@ -149,10 +152,11 @@ function M.shared_tile(p, n_of_sms)
     return nil
   end
   for _, tile in ipairs(SHARED) do
-    local bM, bN = table.unpack(tile)
-    local is_one = p.m <= bM and 2 * p.m > bM or p.n <= bN and 2 * p.n > bN
+    local bM, bN, rows, least = table.unpack(tile)
+    local is_one = rows == bN and p.m <= bM and (2 * p.m > bM or bM <= FEW)
+      or p.n <= rows and (2 * p.n > rows or rows < bN)
     local blocks = K_BLOCKS * cdiv(p.m, bM) * cdiv(p.n, bN)
-    if is_one and blocks <= n_of_sms and 3 * blocks >= n_of_sms then return tile end
+    if is_one and blocks <= n_of_sms and blocks >= least * n_of_sms then return tile end
   end
 end
 

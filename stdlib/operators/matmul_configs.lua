@@ -88,6 +88,7 @@ local function is_narrow(p) return require(HOPPER).is_few(p, p.n_sms) end
 local function shares_k(p, row)
   local tile = require(HOPPER).shared_tile(p, p.n_sms)
   return tile ~= nil and tile[1] == row.tile[1] and tile[2] == row.tile[2]
+    and tile[3] == (row.rows or tile[2])
 end
 
 local is_deep <const> = scaling.is_deep
@@ -187,6 +188,20 @@ M.list = {
     only_sm = 90, majors = TN, tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = one_each,
     when = function(p) return p.k <= 1024 and fills(2, 192, 128)(p) end },
+  { name = "hopper 64x64x64, 16 rows, K in 2", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 64, 64, 64 }, rows = 16, schedule = "cooperative",
+    groups = 1, stages = 12, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true,
+    when = shares_k },
+  { name = "hopper 64x64x64, 32 rows, K in 2", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 64, 64, 64 }, rows = 32, schedule = "cooperative",
+    groups = 1, stages = 12, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true,
+    when = shares_k },
+  { name = "hopper 32x64x64, K in 2", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 32, 64, 64 }, schedule = "cooperative", groups = 1,
+    stages = 12, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
+  { name = "hopper 64x64x64, K in 2", device = "cuda", template = HOPPER, types = HALVES,
+    only_sm = 90, majors = TN, tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1,
+    stages = 12, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
   { name = "hopper 32x64x64, 16 rows", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 32, 64, 64 }, rows = 16, schedule = "cooperative",
     groups = 1, stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
@@ -212,11 +227,11 @@ M.list = {
     stages = 12, store = { 1, 1 }, order = "columns", blocks = two_each, pdl = true,
     when = function(p) return is_narrow(p) or p.unsplit and at_most(1, 32, 64)(p) end },
   { name = "hopper 64x128x64, K in 2", device = "cuda", template = HOPPER, types = HALVES,
-    only_sm = 90, majors = TN, tile = { 64, 128, 64 }, schedule = "cooperative", stages = 6,
+    only_sm = 90, majors = TN, tile = { 64, 128, 64 }, schedule = "cooperative", stages = 7,
     store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
   { name = "hopper 128x64x64, K in 2", device = "cuda", template = HOPPER, types = HALVES,
     only_sm = 90, majors = TN, tile = { 128, 64, 64 }, schedule = "cooperative", groups = 1,
-    stages = 6, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
+    stages = 7, store = { 1, 1 }, order = "columns", k_blocks = 2, pdl = true, when = shares_k },
   { name = "hopper 64x64x64", device = "cuda", template = HOPPER, types = HALVES, only_sm = 90,
     tile = { 64, 64, 64 }, schedule = "cooperative", groups = 1, stages = 6, store = { 1, 1 },
     order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
@@ -313,6 +328,10 @@ M.list = {
     only_sm = 90, majors = TN, tile = { 128, 128, 128 }, schedule = "ping-pong", stages = 5,
     registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
     when = function(p) return fills(1, 128, 128)(p) and not fills(8, 256, 128)(p) end },
+  { name = "hopper 192x128x128, ping-pong", device = "cuda", template = HOPPER, types = BYTES,
+    only_sm = 90, majors = TN, tile = { 192, 128, 128 }, schedule = "ping-pong", stages = 4,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "hilbert", blocks = one_each,
+    when = fills(8, 256, 128) },
   { name = "hopper 256x128x128, in passes", device = "cuda", template = HOPPER, types = F8,
     only_sm = 90, majors = TN, tile = { 256, 128, 128 }, schedule = "cooperative", stages = 3,
     registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", blocks = sixteens,

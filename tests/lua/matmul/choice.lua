@@ -10,16 +10,16 @@ local function choose(m, n, k, n_sms)
   print(m, n, k, configs.choose(p).name)
 end
 choose(16, 14336, 4096)     -- expect: 16	14336	4096	hopper 64x64x64, 16 rows
-choose(32, 4096, 4096)      -- expect: 32	4096	4096	hopper 32x64x64, 32 rows
-choose(1, 4096, 4096)       -- expect: 1	4096	4096	hopper 32x64x64, 16 rows
-choose(4096, 16, 4096)      -- expect: 4096	16	4096	hopper 16x64x64
-choose(4096, 32, 4096)      -- expect: 4096	32	4096	hopper 32x64x64, 12 stages
+choose(32, 4096, 4096)      -- expect: 32	4096	4096	hopper 64x64x64, 32 rows, K in 2
+choose(1, 4096, 4096)       -- expect: 1	4096	4096	hopper 64x64x64, 16 rows, K in 2
+choose(4096, 16, 4096)      -- expect: 4096	16	4096	hopper 32x64x64, K in 2
+choose(4096, 32, 4096)      -- expect: 4096	32	4096	hopper 32x64x64, K in 2
 choose(16, 2048, 4096)      -- expect: 16	2048	4096	mma 64x64x64
 choose(16, 4096, 256)       -- expect: 16	4096	256	mma 64x64x64
-choose(33, 4096, 4096)      -- expect: 33	4096	4096	hopper 128x64x64, K in 2
-choose(64, 4096, 4096)      -- expect: 64	4096	4096	hopper 128x64x64, K in 2
+choose(33, 4096, 4096)      -- expect: 33	4096	4096	hopper 64x64x64, K in 2
+choose(64, 4096, 4096)      -- expect: 64	4096	4096	hopper 64x64x64, K in 2
 choose(128, 4096, 4096)     -- expect: 128	4096	4096	hopper 64x128x64, K in 2
-choose(4096, 64, 4096)      -- expect: 4096	64	4096	hopper 64x128x64, K in 2
+choose(4096, 64, 4096)      -- expect: 4096	64	4096	hopper 64x64x64, K in 2
 choose(4096, 128, 4096)     -- expect: 4096	128	4096	hopper 128x64x64, K in 2
 choose(64, 4096, 1024)      -- expect: 64	4096	1024	hopper 64x64x64
 choose(1024, 1024, 1024)    -- expect: 1024	1024	1024	hopper 64x64x64
@@ -60,7 +60,7 @@ choose_majors(tf32, "TT", 4096)  -- expect: tf32	TT	4096	hopper 256x128x32
 choose_majors(tf32, "NN", 4096)  -- expect: tf32	NN	4096	hopper 256x128x32, across
 choose_majors(tf32, "NT", 4096)  -- expect: tf32	NT	4096	hopper 128x256x32
 choose_majors(i8, "TN", 4096)    -- expect: i8	TN	4096	hopper 128x128x128, ping-pong
-choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 256x128x128
+choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 192x128x128, ping-pong
 for _, majors in ipairs{"TN", "NN", "TT"} do choose_majors(tf32, majors, 1024) end
 -- expect: tf32	TN	1024	hopper 64x64x32
 -- expect: tf32	NN	1024	hopper 64x64x32, across
