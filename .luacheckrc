@@ -23,6 +23,7 @@ files["scripts/dot_loops.lua"] = { std = "lua54+cuttle" }
 files["scripts/compile_tcgen05.lua"] = { std = "lua54+cuttle" }
 files["scripts/conversions.lua"] = { std = "lua54+cuttle" }
 files["scripts/ragged_sizes.lua"] = { std = "lua54+cuttle" }
+files["scripts/fuzz_decode.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_attention.lua"] = { std = "lua54+cuttle" }
 files["scripts/attention_gpu.lua"] = { std = "lua54+cuttle" }
 files["scripts/products_gpu.lua"] = { std = "lua54+cuttle" }

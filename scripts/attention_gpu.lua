@@ -33,6 +33,8 @@ local function commands()
     list[#list + 1] = { name = "random problems, " .. config,
       text = ("%s scripts/fuzz_attention.lua 1 1 '%s'"):format(cuttle, config) }
   end
+  list[#list + 1] = { name = "random problems, decoding",
+    text = cuttle .. " scripts/fuzz_decode.lua 1 1" }
   list[#list + 1] = { name = "transformer_block",
     text = cuttle .. " examples/transformer_block.lua" }
   for _, c in ipairs(list) do c.pipe = assert(io.popen(c.text .. " 2>&1 </dev/null")) end

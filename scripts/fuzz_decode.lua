@@ -1,0 +1,141 @@
+-- fuzz_decode.lua: attention_decode of random problems on the device, against
+-- reference.attention_decode in double precision: O and LSE. TAP, one line for each configuration:
+-- the largest errors of an element to its value, but at least to 1.
+--   cuttle scripts/fuzz_decode.lua CALLS SEED [CONFIG...]
+local decode = require "cuttle.attention_decode"
+local CALLS <const>, SEED <const> = tonumber(arg[1] or 5), tonumber(arg[2] or 1)
+local configs = table.pack(table.unpack(arg, 3))
+local HALVES <const> = { bf16, f16 }
+-- Of a configuration: types of queries; narrow: keys and values of 8 bits; latent: values are
+-- columns of keys; page: the size of pages is a multiple of it; pairs: more than 64 queries share
+-- their keys.
+local known <const> = {
+  plain = { types = { f32 } },
+  ["mma 8 warps"] = { types = HALVES }, ["mma 4 warps"] = { types = HALVES },
+  ["mma 8 bits"] = { types = HALVES, narrow = true },
+  ["latent 64 keys"] = { types = HALVES, latent = true },
+  ["latent hopper"] = { types = HALVES, latent = true, page = 64 },
+  ["latent hopper, pairs"] = { types = HALVES, latent = true, page = 64, pairs = true },
+}
+if #configs == 0 then
+  configs = { "plain" }
+  for _, row in ipairs(device().sm == 90 and decode.configs or {}) do
+    if known[row.name] and row.name ~= "plain" then table.insert(configs, row.name) end
+  end
+end
+
+local MOST <const> = device().sm and 1500 or 300 -- keys of a sequence
+local random = math.random
+
+local function one_of(list) return list[random(#list)] end
+
+local function is_often(n) return random(n) > 1 end
+
+-- {====== Problems ======
+
+local function cast_random(dtype, shape)
+  if dtype == i8 then
+    local list = {}
+    for i = 1, size(row_major(shape)) do list[i] = random(-127, 127) end
+    return view(from_table(i8, list), row_major(shape))
+  end
+  return view(reference.cast(randn(f32, size(row_major(shape))):to "cpu", dtype), row_major(shape))
+end
+
+-- Numbers of different pages, (b, n).
+local function random_pages(b, n)
+  local list = {}
+  for i = 1, b * n do list[i] = i - 1 end
+  for i = b * n, 2, -1 do
+    local j = random(i)
+    list[i], list[j] = list[j], list[i]
+  end
+  return view(from_table(i32, list), row_major { b, n })
+end
+
+-- Lengths of all kinds, some of them 0 or all that there is room for.
+local function random_lengths(b, room)
+  local list = {}
+  for i = 1, b do list[i] = one_of { 0, room, random(room), random(math.min(room, 70)) } end
+  return from_table(i32, list)
+end
+
+-- Q, K, V and options, on the host.
+local function problem(of)
+  local b, dtype, room = random(5), one_of(of.types), random(MOST)
+  local h, s = one_of { 1, 2, 3, 4, 7 }, one_of { 1, 1, 2, 3 }
+  local hk, d = one_of { 1, 2 }, 32 * random(4)
+  local kv = of.narrow and one_of { f8e4m3, i8 } or dtype
+  if of.latent then hk, d, h = 1, 576, one_of { 1, 9, 16, 60 } end
+  if of.pairs then h, s = one_of { 66, 100, 128 }, 1 end
+  local options = { lse = true, causal = is_often(2) }
+  local first, rows = b, room
+  if is_often(2) then
+    rows = one_of { 64, 128 }
+    if not of.page then rows = one_of { 1, 7, 16, 48, 64 } end
+    local n = cdiv(room, rows)
+    options.block_table, first, room = random_pages(b, n), b * n, n * rows
+  end
+  options.cache_seqlens = random_lengths(b, room)
+  if of.narrow then options.k_scale, options.v_scale = 1 / 40, one_of { 0.5, 1 / 60 } end
+  local K = cast_random(kv, { first, hk, rows, d })
+  local V = of.latent and view(K, layout({ first, 1, rows, 512 }, { rows * d, 0, d, 1 }))
+    or cast_random(kv, { first, hk, rows, 32 * random(4) })
+  if not of.latent and is_often(3) then
+    options.k = randn(dtype, row_major { b, hk, s, d }):to "cpu"
+    options.v = randn(dtype, row_major { b, hk, s, size(V, 3) }):to "cpu"
+  end
+  return randn(dtype, row_major { b, h * hk, s, d }):to "cpu", K, V, options
+end
+
+-- {====== Comparison ======
+
+local function to_device(t)
+  return type(t) == "userdata" and t.device == "cpu" and device().sm and t:to "cuda" or t
+end
+
+local function distance(a, b)
+  local worst, y = 0, view(b, layout { size(b) }):totable()
+  for i, x in ipairs(view(a, layout { size(a) }):totable()) do
+    local d = x == y[i] and 0 or math.abs(x - y[i]) / math.max(1, math.abs(y[i]))
+    worst = (d ~= d or d > worst) and d or worst
+  end
+  return worst
+end
+
+-- The row of that name, with a random number of parts.
+local function config_of(name)
+  local config = { parts = random(3) }
+  for _, row in ipairs(decode.configs) do
+    for key, x in pairs(row.name == name and row or {}) do config[key] = x end
+  end
+  return config
+end
+
+local function errors(name, Q, K, V, options)
+  local own = { config = config_of(name) }
+  for key, x in pairs(options) do own[key] = to_device(x) end
+  local on_device = to_device(K)
+  local values = known[name].latent and view(on_device, V.layout) or to_device(V)
+  local O, LSE = attention_decode(to_device(Q), on_device, values, own)
+  local R, RL = reference.attention_decode(Q, K, V, options)
+  return distance(O:to "cpu", R:to "cpu"), distance(LSE:to "cpu", RL:to "cpu")
+end
+
+math.randomseed(SEED)
+manual_seed(SEED)
+print(("1..%d"):format(#configs))
+local failed = 0
+for i, name in ipairs(configs) do
+  local worst = { 0, 0 }
+  for _ = 1, CALLS do
+    for k, e in ipairs { errors(name, problem(known[name])) } do
+      if e ~= e or e > worst[k] then worst[k] = e end
+    end
+  end
+  local is_ok = worst[1] < (known[name].types[1] == f32 and 2e-5 or 2e-2) and worst[2] < 1e-4
+  failed = failed + (is_ok and 0 or 1)
+  print(("%s %d - %s: O %.2g, LSE %.2g"):format(is_ok and "ok" or "not ok", i, name, worst[1],
+    worst[2]))
+end
+os.exit(failed == 0)
