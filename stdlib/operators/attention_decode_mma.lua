@@ -105,7 +105,7 @@ local function new_warp(variant, plan, args, smem)
   local thr = plan.mma:get_slice(lane)
   local sK, sV = smem.K(_, _, _, warp), smem.V(_, _, _, warp)
   local self = { variant = variant, plan = plan, args = args, thr = thr, sK = sK, sV = sV,
-    lane = lane, smem = smem, page = i32(0),
+    lane = lane, smem = smem, pages = i32(0), later = i32(0),
     Q = thr:partition_fragment_A(smem.Q),
     S = fragment(f32, plan.mma:partition_shape_C{ROWS, KEYS}),
     O = fragment(f32, plan.mma:partition_shape_C{ROWS, variant.depth_v}),
@@ -164,21 +164,36 @@ local function first_key(piece) return piece.first + threadIdx.x // WARP * KEYS 
 
 local function key_of(self, piece, i) return first_key(piece) + i * KEYS * self.variant.warps end
 
--- The page of the tile from `first` on, if there is such a tile of the piece.
-function Warp:page_of(piece, first)
-  local page = i32(0)
-  if is_in_one_page(self.variant) and first < piece.last then
+-- Of the warp's tiles from number `i` on, a lane's page: that of tile i + lane, if there is one.
+function Warp:pages_from(piece, i)
+  local page, first = i32(0), key_of(self, piece, i + threadIdx.x % WARP)
+  if self.variant.page_size and is_in_one_page(self.variant) and first < piece.last then
     page = pages.page(self.variant, self.args, piece.b, first)
   end
   return page
 end
 
--- The first tiles of a piece are on their way, and `page` is that of the next one.
+-- The page of tile i, of WARP tiles that are known.
+function Warp:page_of(piece, i)
+  if not is_in_one_page(self.variant) then return i32(0) end
+  if self.variant.page_size == nil then return piece.b end
+  return shfl_idx(self.pages, i % WARP)
+end
+
+-- Where tile i is the last one whose page is known, the pages of the next ones are, too.
+function Warp:next_pages(piece, i)
+  if self.variant.page_size and i % WARP == WARP - 1 then
+    self.pages = self.later
+    self.later = self:pages_from(piece, i + 1 + WARP)
+  end
+end
+
+-- The first tiles of a piece are on their way.
 function Warp:begin(piece)
-  local n, of = self.variant.stages - 1, {}
-  for i = 0, n - 1 do of[i] = self:page_of(piece, key_of(self, piece, i)) end
-  for i = 0, n - 1 do self:bring(piece, key_of(self, piece, i), i, of[i]) end
-  self.page = self:page_of(piece, key_of(self, piece, n))
+  local n = self.variant.stages - 1
+  self.pages = self:pages_from(piece, 0)
+  self.later = self:pages_from(piece, WARP)
+  for i = 0, n - 1 do self:bring(piece, key_of(self, piece, i), i, self:page_of(piece, i)) end
 end
 
 -- The warp's keys of a piece, whose rows are in shared memory.
@@ -186,12 +201,13 @@ function Warp:compute(piece, factor)
   local stages, all = self.variant.stages, KEYS * self.variant.warps
   tiles.clear(self)
   copy(self.plan.read_Q, self.lane_Q:partition_S(self.smem.Q), self.lane_Q:retile_D(self.Q))
-  local slot, next_slot = 0, stages - 1
+  local slot, next_slot, next_tile = 0, stages - 1, i32(stages - 1)
   for first in range(first_key(piece), piece.last, all) do
     cp_async_wait(stages - 2)
     sync_warp()
-    self:bring(piece, first + (stages - 1) * all, next_slot, self.page)
-    self.page = self:page_of(piece, first + stages * all) -- is here by the next turn
+    self:bring(piece, first + (stages - 1) * all, next_slot, self:page_of(piece, next_tile))
+    self:next_pages(piece, next_tile)
+    next_tile = next_tile + 1
     self:multiply_QK(slot)
     tiles.softmax(self, piece, first, KEYS, factor)
     self:multiply_PV(slot)

@@ -72,19 +72,40 @@ function M.each_part(rows, depth, width, thread, n, f)
   end
 end
 
--- A piece's queries; rows that no query has are 0.
-local function load_rows(variant, args, sQ, piece)
-  local kv_head, first_row = merge.key_head(variant, piece.head)
-  local n = M.wide(variant.dtype)
+-- Calls f(i, row, piece) for the thread's pieces of all rows; i counts them.
+local function each_own(variant, f)
+  local i, n = 0, M.wide(variant.dtype)
   M.each_part(ROWS, variant.depth, n, threadIdx.x, WARP * variant.warps, function(row, j)
-    local query, head, is_there = merge.query(variant, kv_head, first_row, row)
-    local mine = fragment(variant.dtype, n)
-    clear(mine)
-    if is_there then copy(tile(args.Q(query, _, head, piece.b), {n}, {j}), mine) end
+    f(i, row, j)
+    i = i + 1
+  end)
+end
+
+-- A piece's queries are on their way to registers, {[i] = ...}; rows that no query has are 0.
+local function fetch_rows(variant, args, piece)
+  local kv_head, first_row = merge.key_head(variant, piece.head)
+  local n, rows = M.wide(variant.dtype), {}
+  for i = 0, cdiv(ROWS * variant.depth // n, WARP * variant.warps) - 1 do
+    rows[i] = fragment(variant.dtype, n)
+    clear(rows[i])
+  end
+  if piece.n_units > 0 then
+    each_own(variant, function(i, row, j)
+      local query, head, is_there = merge.query(variant, kv_head, first_row, row)
+      if is_there then copy(tile(args.Q(query, _, head, piece.b), {n}, {j}), rows[i]) end
+    end)
+  end
+  return rows
+end
+
+-- They are in shared memory.
+local function put_rows(variant, rows, sQ)
+  local n = M.wide(variant.dtype)
+  each_own(variant, function(i, row, j)
     if variant.narrow then
-      for i = 0, n - 1 do sQ[{row, narrow.place_of(j * n + i)}] = cast(mine[i], f16) end
+      for e = 0, n - 1 do sQ[{row, narrow.place_of(j * n + e)}] = cast(rows[i][e], f16) end
     else
-      copy(mine, tile(sQ(row, _), {n}, {j}))
+      copy(rows[i], tile(sQ(row, _), {n}, {j}))
     end
   end)
 end
@@ -95,7 +116,7 @@ end
 local function row_number(self, r) return softmax.row_of(self.place, r)[{0, 0}][1] end
 
 -- Of the keys from `first` on those that a row does not see.
-local function mask(self, piece, first)
+local function hide(self, piece, first)
   local variant = self.variant
   local _, first_row = merge.key_head(variant, piece.head)
   for r = 0, self.rows.n - 1 do
@@ -118,13 +139,17 @@ function M.clear(self)
   clear(self.O)
 end
 
+-- Does a row not see some of `keys` keys from `first` on?
+local function is_masked(self, piece, first, keys)
+  return first + keys > min(piece.last, pages.first_masked(self.variant, piece))
+end
+
 --- S of a tile of `keys` keys from `first` on becomes P. Returns whether O must be multiplied by
 --- rows.shrink. Of self it needs variant, args, some_S, rows and place.
 function M.probabilities(self, piece, first, keys, factor)
-  local limit = min(piece.last, pages.first_masked(self.variant, piece))
   local grows
-  if first + keys > limit then
-    mask(self, piece, first)
+  if is_masked(self, piece, first, keys) then
+    hide(self, piece, first)
     grows = softmax.softmax(self.some_S, self.rows, factor, true, false, false)
   else
     grows = softmax.softmax(self.some_S, self.rows, factor, false, false, false)
@@ -169,8 +194,9 @@ end
 function M.each_piece(self, k_scale, c, column_of)
   local variant, args, smem = self.variant, self.args, self.smem
   local function first(piece)
+    local rows = fetch_rows(variant, args, piece) -- before keys, which would delay them
     self:begin(piece)
-    load_rows(variant, args, smem.Q, piece)
+    put_rows(variant, rows, smem.Q)
     sync_threads()
   end
   local function compute(piece)
@@ -181,10 +207,11 @@ function M.each_piece(self, k_scale, c, column_of)
     self:compute(piece, factor)
   end
   local function finish(piece, next_piece)
+    local rows = fetch_rows(variant, args, next_piece)
     self:begin(next_piece)
     store(self, column_of)
     sync_threads()
-    if next_piece.n_units > 0 then load_rows(variant, args, smem.Q, next_piece) end
+    if next_piece.n_units > 0 then put_rows(variant, rows, smem.Q) end
     merge.finish_piece(variant, args, smem, piece)
     sync_threads()
   end
