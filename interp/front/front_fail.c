@@ -106,5 +106,5 @@ int front_asserts(lua_State *L) { /* condition, message, ... */
     end_thread(L, f, assert_message(L), 1);
     return 0;
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }

@@ -4,6 +4,7 @@
 #define CUTTLE_FRONT_PARTS_H
 
 #include "interp/state/diag.h"
+#include "interp/state/standard.h"
 #include "interp/trace/front_state.h"
 
 /* front_learn.c. What is conditional for something that was born at a clock. */
@@ -166,8 +167,6 @@ void front_check_key(lua_State *L, int table, int key); /* refuses a run-time ke
 /* Pushes what a kernel calls for the function at idx; desc: what messages call it, or 0. */
 void front_push_callee(lua_State *L, Front *f, int idx, int desc);
 void front_push_replacement(lua_State *L, int idx); /* for a C function: another, or itself */
-int front_call_original(
-    lua_State *L); /* of a replacement: calls upvalue 1 with the same arguments */
 
 /* front_watch.c: what a trace reaches without the rewriter's help. */
 void front_open_watch(lua_State *L);

@@ -36,12 +36,6 @@ char front_whole_mark, front_length_mark, front_metatable_mark;
 
 /* --- what belongs to the library ------------------------------------------------------------------- */
 
-static bool is_in(lua_State *L, char *set, int idx) {
-  bool is = front_push_entry(L, set, idx) != LUA_TNIL;
-  lua_pop(L, 1);
-  return is;
-}
-
 bool reads_is_library_function(lua_State *L, int idx) {
   lua_Debug ar;
   if (lua_iscfunction(L, idx)) {
@@ -72,7 +66,7 @@ static void add_place(lua_State *L, char *groups, int object, int key) {
   lua_pop(L, 2);
 }
 
-bool reads_is_host(lua_State *L, int idx) { return is_in(L, &places_key, idx); }
+bool reads_is_host(lua_State *L, int idx) { return front_has_entry(L, &places_key, idx); }
 
 /* The table at idx is one of the host. */
 static void enter(lua_State *L, Front *f, int idx) {
@@ -309,7 +303,7 @@ void front_note_upvalue(lua_State *L, int fn, int i) {
 
 /* Was the function not there before? */
 static bool is_first(lua_State *L, int fn) {
-  bool is = !is_in(L, &noted_key, fn);
+  bool is = !front_has_entry(L, &noted_key, fn);
   if (is) {
     lua_pushboolean(L, 1);
     front_set_entry(L, &noted_key, fn);

@@ -162,7 +162,7 @@ static int refuses(lua_State *L) {
       }
     }
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 void front_check_iterator(lua_State *L, int idx) {

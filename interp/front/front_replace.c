@@ -9,16 +9,9 @@
 
 static char replacements_key; /* registry: C function -> what a kernel calls instead */
 
-int front_call_original(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
 static int changes_table(lua_State *L) { /* insert, remove */
   front_check_change(L, 1);
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int sets_raw(lua_State *L) {
@@ -28,14 +21,14 @@ static int sets_raw(lua_State *L) {
 
 static int moves(lua_State *L) { /* table.move(from, first, last, at, to) */
   front_check_change(L, lua_isnoneornil(L, 5) ? 1 : 5);
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 /* print: the world outside knows how often. */
 static int acts(lua_State *L) {
   Front *f = front_of(L);
   f->touched = 0;
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int yields(lua_State *L) {
@@ -76,7 +69,7 @@ static int protects(lua_State *L) {
       lua_replace(L, i);
     }
   }
-  front_call_original(L);
+  standard_call_original(L);
   f->protected_at = before.protected_at;
   if (!lua_toboolean(L, 1)) {
     if (f->has_refused) {
@@ -105,7 +98,7 @@ static int starts_coroutine(lua_State *L) {
     front_push_callee(L, f, 1, 0);
     lua_replace(L, 1);
   }
-  int n = front_call_original(L);
+  int n = standard_call_original(L);
   for (int i = 2; i > 0 && !lua_isthread(L, -1); i--) {
     if (lua_getupvalue(L, n, i) != NULL && !lua_isthread(L, -1)) {
       lua_pop(L, 1);
@@ -127,7 +120,7 @@ static int asks_type(lua_State *L) {
     lua_pushstring(L, is_bool ? "boolean" : "number");
     return 1;
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int asks_math_type(lua_State *L) {
@@ -137,7 +130,7 @@ static int asks_math_type(lua_State *L) {
     lua_pushstring(L, is_int ? "integer" : "float");
     return 1;
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int asks_number(lua_State *L) { /* tonumber */
@@ -145,7 +138,7 @@ static int asks_number(lua_State *L) { /* tonumber */
   if (lua_gettop(L) == 1 && value_test(L, 1, &v) && ct_inst(front_ir(L), v)->type != CT_bool) {
     return 1;
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int asks_integer(lua_State *L) { /* math.tointeger */
@@ -158,7 +151,7 @@ static int asks_integer(lua_State *L) { /* math.tointeger */
     lua_settop(L, 1);
     return 1;
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 /* rawequal, and rawget by the key: a run-time value equals no other without Lua asking it. */
@@ -168,7 +161,7 @@ static int compares_raw(lua_State *L) {
   if (value_test(L, 1, NULL) || value_test(L, 2, NULL)) {
     return front_refuse(L, "a raw access cannot tell what a run-time value is; use == or a tensor");
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int gets_raw(lua_State *L) {

@@ -293,7 +293,7 @@ static int set_metatable(lua_State *L) {
 static int converts_callback(lua_State *L) {
   int place = (int)lua_tointeger(L, lua_upvalueindex(2));
   convert(L, front_of(L), place);
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 /* Stands in for the order of a table.sort: upvalue 1. */
@@ -327,7 +327,7 @@ static int sorts_table(lua_State *L) {
       lua_pop(L, 1);
     }
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 /* A module runs on the host: only what is loaded already, or comes with the program. */
@@ -342,7 +342,7 @@ static int requires(lua_State *L) {
                         name);
   }
   lua_settop(L, 1);
-  front_call_original(L);
+  standard_call_original(L);
   lua_pushstring(L, name);
   front_note_loaded(L, front_of(L), -1, 1);
   lua_pop(L, 1);
@@ -355,14 +355,14 @@ static int gets_metatable(lua_State *L) {
   if (f->ir != NULL && lua_gettop(L) > 0 && !lua_isuserdata(L, 1)) {
     front_note_event(L, f, 1, "__metatable");
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 static int gets_upvalue(lua_State *L) { /* debug.getupvalue */
   if (front_of(L)->ir != NULL && lua_isfunction(L, 1) && lua_isinteger(L, 2)) {
     front_note_upvalue(L, 1, (int)lua_tointeger(L, 2));
   }
-  return front_call_original(L);
+  return standard_call_original(L);
 }
 
 /* dofile(path): its chunk is a part of the kernel. */

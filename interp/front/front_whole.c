@@ -28,12 +28,6 @@ typedef struct Look {
   int own, queue;
 } Look;
 
-static bool is_in(lua_State *L, const char *set, int idx) {
-  bool is = front_push_entry(L, set, idx) != LUA_TNIL;
-  lua_pop(L, 1);
-  return is;
-}
-
 static bool is_made_by_trace(lua_State *L, const Front *f, int idx) {
   return lua_istable(L, idx) && front_birth(L, idx) > f->began;
 }
@@ -41,7 +35,7 @@ static bool is_made_by_trace(lua_State *L, const Front *f, int idx) {
 /* Is the object at the top, which stays, met for the first time? */
 static bool is_first_of_host(const Look *w) {
   lua_State *L = w->L;
-  bool is = !is_in(L, w->seen, lua_gettop(L));
+  bool is = !front_has_entry(L, w->seen, lua_gettop(L));
   if (is) {
     lua_pushboolean(L, 1);
     front_set_entry(L, w->seen, lua_gettop(L) - 1);
@@ -256,10 +250,10 @@ void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
   Front *f = front_of(L);
   fn = lua_absindex(L, fn);
   if (f->ir == NULL || f->n_host_tables == 0 || !reads_is_library_function(L, fn) ||
-      front_is_runtime(L, f, fn) || is_in(L, &blind_key, fn)) {
+      front_is_runtime(L, f, fn) || front_has_entry(L, &blind_key, fn)) {
     return;
   }
-  bool is_flat = is_in(L, &flat_key, fn);
+  bool is_flat = front_has_entry(L, &flat_key, fn);
   for (int n = 1; push_argument(L, ar, n); n++) {
     note_argument(L, f, lua_gettop(L), is_flat);
     lua_pop(L, 1);

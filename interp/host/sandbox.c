@@ -25,12 +25,6 @@ static const char *const forbidden[] = {
 static const char *const forbidden_names[] = {"load_npy", "save_npy", "reload", "cuda_kernel",
                                               "export",   "capture",  "replay", "judge"};
 
-void sandbox_replace(lua_State *L, const char *name, lua_CFunction fn) {
-  lua_getfield(L, -1, name);
-  lua_pushcclosure(L, fn, 1);
-  lua_setfield(L, -2, name);
-}
-
 static void forbid(lua_State *L, const char *name) {
   const char *dot = strchr(name, '.');
   lua_pushglobaltable(L);

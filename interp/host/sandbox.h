@@ -6,6 +6,7 @@
 
 #include <lua.h>
 
+#include "interp/state/standard.h"
 #include "interp/state/state.h"
 
 /* Lua's libraries that a sandboxed script has, with `require` [-0, +0, e]. */
@@ -19,8 +20,5 @@ void sandbox_close(lua_State *L);
 void sandbox_open_guards(lua_State *L);
 void sandbox_open_table(lua_State *L);
 void sandbox_open_string(lua_State *L);
-
-/* Makes fn, with Lua's own as upvalue 1, the field `name` of the table at the top [-0, +0, m]. */
-void sandbox_replace(lua_State *L, const char *name, lua_CFunction fn);
 
 #endif

@@ -138,9 +138,9 @@ void sandbox_open_guards(lua_State *L) {
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &copies_key);
   lua_pushglobaltable(L);
-  sandbox_replace(L, "pcall", call_safely);
-  sandbox_replace(L, "xpcall", call_protected);
-  sandbox_replace(L, "setmetatable", set_metatable);
-  sandbox_replace(L, "getmetatable", get_metatable);
+  standard_replace(L, "pcall", call_safely);
+  standard_replace(L, "xpcall", call_protected);
+  standard_replace(L, "setmetatable", set_metatable);
+  standard_replace(L, "getmetatable", get_metatable);
   lua_pop(L, 1);
 }

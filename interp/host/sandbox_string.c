@@ -212,10 +212,7 @@ static int gsub(lua_State *L) {
 
 static int call_own(lua_State *L) {
   state_charge(L, state_of(L), 1);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
+  return standard_call_original(L);
 }
 
 /* string.rep(s, n[, sep]): nothing, any number of times, takes Lua's own that many steps. */
@@ -234,7 +231,7 @@ static int repeat(lua_State *L) {
 static void poll_in(lua_State *L, const char *library, const char *const *names, size_t n) {
   lua_getglobal(L, library);
   for (size_t i = 0; i < n; i++) {
-    sandbox_replace(L, names[i], call_own);
+    standard_replace(L, names[i], call_own);
   }
   lua_pop(L, 1);
 }
@@ -244,11 +241,11 @@ void sandbox_open_string(lua_State *L) {
                                      "upper", "unpack", "reverse", "packsize"};
   static const char *const slow_utf8[] = {"char", "codepoint", "len", "offset"};
   lua_getglobal(L, LUA_STRLIBNAME);
-  sandbox_replace(L, "find", find);
-  sandbox_replace(L, "match", match);
-  sandbox_replace(L, "gmatch", gmatch);
-  sandbox_replace(L, "gsub", gsub);
-  sandbox_replace(L, "rep", repeat);
+  standard_replace(L, "find", find);
+  standard_replace(L, "match", match);
+  standard_replace(L, "gmatch", gmatch);
+  standard_replace(L, "gsub", gsub);
+  standard_replace(L, "rep", repeat);
   lua_pop(L, 1);
   poll_in(L, LUA_STRLIBNAME, slow, CT_ARRAY_LEN(slow));
   poll_in(L, LUA_UTF8LIBNAME, slow_utf8, CT_ARRAY_LEN(slow_utf8));

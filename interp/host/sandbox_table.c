@@ -18,13 +18,6 @@ static bool is_plain(lua_State *L, int idx) {
   return false;
 }
 
-static int call_own(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
 /* t[to] = f[from], a step. */
 static void move_one(lua_State *L, CuttleState *s, int f, lua_Integer from, int t, lua_Integer to) {
   state_charge(L, s, 1);
@@ -35,7 +28,7 @@ static void move_one(lua_State *L, CuttleState *s, int f, lua_Integer from, int 
 /* table.insert(t, [pos,] value) */
 static int insert(lua_State *L) {
   if (lua_gettop(L) != 3 || is_plain(L, 1)) {
-    return call_own(L);
+    return standard_call_original(L);
   }
   CuttleState *s = state_of(L);
   lua_Unsigned last = (lua_Unsigned)luaL_len(L, 1) + 1;
@@ -51,7 +44,7 @@ static int insert(lua_State *L) {
 /* table.remove(t[, pos]) */
 static int remove_at(lua_State *L) {
   if (is_plain(L, 1)) {
-    return call_own(L);
+    return standard_call_original(L);
   }
   CuttleState *s = state_of(L);
   lua_Integer size = luaL_len(L, 1), pos = luaL_optinteger(L, 2, size);
@@ -108,7 +101,7 @@ static void add_element(lua_State *L, luaL_Buffer *b, lua_Integer i) {
 /* table.concat(t[, sep[, i[, j]]]) */
 static int concat(lua_State *L) {
   if (is_plain(L, 1)) {
-    return call_own(L);
+    return standard_call_original(L);
   }
   CuttleState *s = state_of(L);
   luaL_Buffer b;
@@ -132,7 +125,7 @@ static int concat(lua_State *L) {
 /* table.unpack(t[, i[, j]]) */
 static int unpack(lua_State *L) {
   if (is_plain(L, 1)) {
-    return call_own(L);
+    return standard_call_original(L);
   }
   CuttleState *s = state_of(L);
   lua_Integer i = luaL_optinteger(L, 2, 1);
@@ -172,16 +165,16 @@ static int sort(lua_State *L) {
   }
   lua_settop(L, 2);
   lua_pushcclosure(L, compare, 1);
-  return call_own(L);
+  return standard_call_original(L);
 }
 
 void sandbox_open_table(lua_State *L) {
   lua_getglobal(L, "table");
-  sandbox_replace(L, "insert", insert);
-  sandbox_replace(L, "remove", remove_at);
-  sandbox_replace(L, "move", move);
-  sandbox_replace(L, "concat", concat);
-  sandbox_replace(L, "unpack", unpack);
-  sandbox_replace(L, "sort", sort);
+  standard_replace(L, "insert", insert);
+  standard_replace(L, "remove", remove_at);
+  standard_replace(L, "move", move);
+  standard_replace(L, "concat", concat);
+  standard_replace(L, "unpack", unpack);
+  standard_replace(L, "sort", sort);
   lua_pop(L, 1);
 }

@@ -5,6 +5,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
+#include "interp/state/standard.h"
 #include "division.h"
 #include "guard.h"
 #include "interp/tensor/tensor.h"
@@ -24,19 +25,11 @@ static void replace_tensors(lua_State *L, int first, int n, const char *op) {
   }
 }
 
-/* Calls the function in upvalue 1 with all arguments on the stack. */
-static int call_original(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
 /* upvalues: the function on layouts, its name. Its answer for a tensor is its answer for the
    tensor's layout. */
 static int lifted_query(lua_State *L) {
   replace_tensors(L, 1, lua_gettop(L), lua_tostring(L, lua_upvalueindex(2)));
-  return call_original(L);
+  return standard_call_original(L);
 }
 
 /* Are all values of a layout of static sizes inside a part of the tensor? */
@@ -126,7 +119,7 @@ static int lifted_view(lua_State *L) {
   int n = lua_gettop(L);
   CtComposed made;
   if (tensor_test(L, 1) == NULL) {
-    return call_original(L);
+    return standard_call_original(L);
   }
   const char *name = lua_tostring(L, lua_upvalueindex(2));
   const Tensor *t = tensor_check_live(L, 1, name);

@@ -70,20 +70,20 @@ void standard_add(lua_State *L) {
   add_names(L, NULL);
 }
 
-bool standard_is_name(lua_State *L, const char *name, size_t len) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key);
+static bool is_among(lua_State *L, const char *key, const char *name, size_t len) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, key);
   lua_pushlstring(L, name, len);
   bool is = lua_rawget(L, -2) != LUA_TNIL;
   lua_pop(L, 2);
   return is;
 }
 
+bool standard_is_name(lua_State *L, const char *name, size_t len) {
+  return is_among(L, &names_key, name, len);
+}
+
 bool standard_is_field(lua_State *L, const char *name, size_t len) {
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_pushlstring(L, name, len);
-  bool is = lua_rawget(L, -2) != LUA_TNIL;
-  lua_pop(L, 2);
-  return is;
+  return is_among(L, &fields_key, name, len);
 }
 
 bool standard_has(lua_State *L, int t, int key) {
@@ -117,4 +117,17 @@ bool standard_owns(lua_State *L, int idx) {
   bool is = lua_rawget(L, -2) != LUA_TNIL;
   lua_pop(L, 2);
   return is;
+}
+
+void standard_replace(lua_State *L, const char *name, lua_CFunction fn) {
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, fn, 1);
+  lua_setfield(L, -2, name);
+}
+
+int standard_call_original(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
 }

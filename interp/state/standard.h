@@ -17,4 +17,9 @@ bool standard_owns(lua_State *L, int idx); /* the value is one of the libraries'
 bool standard_has(lua_State *L, int t,
                   int key); /* such a table still holds there what it held at first */
 
+/* Makes fn, with the libraries' own function as upvalue 1, the field `name` of the table at the top [-0, +0, m]. */
+void standard_replace(lua_State *L, const char *name, lua_CFunction fn);
+/* Of such a function: calls upvalue 1 with all that is on the stack, and returns the number of results. */
+int standard_call_original(lua_State *L);
+
 #endif

@@ -8,6 +8,7 @@
 #include <lualib.h>
 
 #include "diag.h"
+#include "standard.h"
 #include "state.h"
 
 static const char died_in_hook; /* its address, on top of such a coroutine's stack, marks it */
@@ -119,13 +120,6 @@ static int wrap(lua_State *L) {
   return 1;
 }
 
-/* Stack: the library. */
-static void replace(lua_State *L, const char *name, lua_CFunction fn) {
-  lua_getfield(L, -1, name);
-  lua_pushcclosure(L, fn, 1);
-  lua_setfield(L, -2, name);
-}
-
 void state_wrap_coroutines(lua_State *L) {
   static const char *const own[] = {"create", "resume", "close"};
   lua_getglobal(L, LUA_COLIBNAME);
@@ -134,7 +128,7 @@ void state_wrap_coroutines(lua_State *L) {
   }
   lua_pushcclosure(L, wrap, 3);
   lua_setfield(L, -2, "wrap");
-  replace(L, "resume", resume);
-  replace(L, "close", close);
+  standard_replace(L, "resume", resume);
+  standard_replace(L, "close", close);
   lua_pop(L, 1);
 }

@@ -224,6 +224,7 @@ void front_open_owner(lua_State *L);
 void front_new_table(lua_State *L, const void *key, const char *mode);
 /* Pushes what the table says of the object at that index, or nil; returns its type. */
 int front_push_entry(lua_State *L, const void *key, int object);
+bool front_has_entry(lua_State *L, const void *key, int object);
 void front_set_entry(lua_State *L, const void *key, int object); /* to the value at the top [-1] */
 /* The entry is a table, which is made if there is none. */
 void front_push_table(lua_State *L, const void *key, int object);

@@ -23,6 +23,12 @@ int front_push_entry(lua_State *L, const void *key, int object) {
   return type;
 }
 
+bool front_has_entry(lua_State *L, const void *key, int object) {
+  bool has = front_push_entry(L, key, object) != LUA_TNIL;
+  lua_pop(L, 1);
+  return has;
+}
+
 void front_set_entry(lua_State *L, const void *key, int object) {
   object = lua_absindex(L, object);
   lua_rawgetp(L, LUA_REGISTRYINDEX, key);

@@ -68,13 +68,8 @@ static uint64_t make_fingerprint(void) {
 }
 
 static uint64_t fingerprint(void) {
-  static _Atomic uint64_t known; /* the same for all threads */
-  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
-  if (h == 0) {
-    h = make_fingerprint();
-    atomic_store_explicit(&known, h, memory_order_relaxed);
-  }
-  return h;
+  static _Atomic uint64_t known;
+  return ct_fingerprint_once(&known, make_fingerprint);
 }
 
 /* --- writing ------------------------------------------------------------------------------------ */

@@ -396,12 +396,16 @@ static uint64_t make_fingerprint(void) {
   return h;
 }
 
-uint64_t ct_ir_file_fingerprint(void) {
-  static _Atomic uint64_t known; /* the same for all threads: it is one of the library */
-  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
+uint64_t ct_fingerprint_once(_Atomic uint64_t *known, uint64_t (*make)(void)) {
+  uint64_t h = atomic_load_explicit(known, memory_order_relaxed);
   if (h == 0) {
-    h = make_fingerprint();
-    atomic_store_explicit(&known, h, memory_order_relaxed);
+    h = make();
+    atomic_store_explicit(known, h, memory_order_relaxed);
   }
   return h;
+}
+
+uint64_t ct_ir_file_fingerprint(void) {
+  static _Atomic uint64_t known;
+  return ct_fingerprint_once(&known, make_fingerprint);
 }

@@ -3,6 +3,8 @@
 #ifndef CT_IR_FILE_ROWS_H
 #define CT_IR_FILE_ROWS_H
 
+#include <stdatomic.h>
+
 #include "ir_build.h"
 #include "ir_file.h"
 #include "ir_tma.h"
@@ -161,6 +163,8 @@ CtStatus ct_rows_write(const CtShape *shape, const void *base, CtText *out,
 CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,
                       CtErr *err) CT_NODISCARD;
 uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape);
+/* What `make` gives, which is the same for all threads: kept in *known, which begins as 0. */
+uint64_t ct_fingerprint_once(_Atomic uint64_t *known, uint64_t (*make)(void));
 
 /* ir_trust.c: what ct_ir_check and the readers of an IR take for granted. */
 CtStatus ct_ir_trust(const CtIr *ir, CtErr *err) CT_NODISCARD;
