@@ -7,8 +7,10 @@ local M = { choose = configs.choose }
 local function hopper(row)
   row.device, row.template, row.types, row.only_sm =
     "cuda", "cuttle.gemm_hopper", { f16 = true, bf16 = true }, 90
-  row.tile, row.schedule, row.stages = { 256, 128, 64 }, "cooperative", 3
-  row.registers, row.store, row.blocks = { 40, 232 }, { 4, 1 }, 128
+  row.tile, row.stages = row.tile or { 256, 128, 64 }, row.stages or 3
+  row.schedule = row.schedule or "cooperative"
+  row.registers, row.store = row.registers or { 40, 232 }, row.store or { 4, 1 }
+  row.blocks = row.blocks or 128
   return row
 end
 

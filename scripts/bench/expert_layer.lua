@@ -4,11 +4,13 @@
 -- bf16, in the regimes of regimes.lua. `in steps` is the same products of ours without an index:
 -- rows are gathered before. `routed` includes the router, from logits on.
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
---     [--config=UP/DOWN ...] [TxDxFxExK ...]
+--     [--config=UP/DOWN ...] [--parts] [TxDxFxExK ...]
+-- With --parts the products alone, too.
 -- On the CPU engine it takes one small layer.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local beside = require "torch_beside"
+local configs = require "configs"
 local data = require "data"
 local experts = require "cuttle.expert_layer"
 local operator = require "cuttle.matmul"
@@ -21,12 +23,45 @@ local function operand(extents, strides, n, seed)
   return ct.view(data.normal(ct.bf16, n, seed), ct.layout(extents, strides))
 end
 
+local fast = ct.fast
+
+local function swiglu(gate, up) return gate * fast.rcp(1.0 + fast.exp(-gate)) * up end
+
 local clear = ct.kernel("clear", function(x)
   local i = ct.blockIdx.x * 256 + ct.threadIdx.x
   if i < ct.size(x) then x[i] = 0.0 end
 end)
 
-local function swiglu(gate, up) return gate / (1.0 + ct.exp(-gate)) * up end
+-- Each product of the layer alone, and the products without an index or an activation.
+local function parts(list, set, T, D, F, k, options)
+  local r, M = set.routing, T * k
+  local hidden, rows = ct.tensor(ct.bf16, ct.row_major { M, F }),
+    ct.tensor(ct.bf16, ct.row_major { M, D })
+  local gathered, both = ct.tensor(ct.bf16, ct.row_major { M, D }),
+    ct.tensor(ct.bf16, ct.row_major { M, 2 * F })
+  local function add(text, A, B, C, how)
+    how.groups = r.ends
+    local ok, launch, name = pcall(operator.prepare, A, B, C, how)
+    if not ok then return print(text .. ": " .. launch) end
+    beside.add(list, ("%s: %s"):format(text, name), launch, C, C)
+  end
+  local ups, downs = { false }, { false }
+  for _, pair in ipairs(options.configs) do
+    local up, down = pair:match "^(.-)/(.*)$"
+    ups[#ups + 1], downs[#downs + 1] = up ~= "" and configs.by_name(up) or nil,
+      down ~= "" and configs.by_name(down) or nil
+  end
+  add("  up, plain", gathered, set.W1, both, {})
+  add("  up, glu", gathered, set.W1, hidden, { glu = true, epilogue = swiglu })
+  for _, config in ipairs(ups) do
+    add("  up, gather and glu", set.X, set.W1, hidden, { gather = r.tokens, glu = true,
+      epilogue = swiglu, config = config or nil })
+  end
+  add("  down, plain", hidden, set.W2, rows, {})
+  for _, config in ipairs(downs) do
+    add("  down, scatter", hidden, set.W2, rows, { scatter = r.places, config = config or nil })
+  end
+end
 
 -- The first product of rows that a kernel has gathered, then the second.
 local function in_steps(set, T, D, F, k)
@@ -59,6 +94,7 @@ local function measure(size, options, layer, whole)
     { configs = { plain, plain } })
   local list = {}
   local function add(text, how, before)
+    for i, name in ipairs(how.configs or {}) do how.configs[i] = configs.by_name(name) end
     local ok, launch, out, names = pcall(experts.prepare, set.X, set.W1, set.W2, set.routing, how)
     if not ok then return print(text .. ": " .. launch) end
     local all = before and function()
@@ -77,6 +113,7 @@ local function measure(size, options, layer, whole)
   add("routed", {}, function() route() end)
   local steps, name = in_steps(set, T, D, F, k)
   beside.add(list, "in steps, no sum: " .. name, steps, expected, expected)
+  if options.parts then parts(list, set, T, D, F, k, options) end
   for text, peer in pairs { ["torch"] = layer, ["torch routed"] = whole } do
     beside.add_peer(list, peer, text, "data %d %d %d %d %d %d", T, D, F, E, k,
       text == "torch" and 0 or 1)
@@ -93,6 +130,8 @@ local function read_arguments()
     if size[1] then
       for i, x in ipairs(size) do size[i] = math.tointeger(x) end
       table.insert(options.sizes, size)
+    elseif word == "--parts" then
+      options.parts = true
     elseif not beside.read(options, word) then
       error(("expert_layer: '%s' is no option and no size like 4096x2048x768x128x8"):format(word),
         0)

@@ -66,6 +66,7 @@ end
 local cpu_rows <const> = { row("bf16", 64, 64, 64), row("f16", 128, 64, 32) }
 
 local function rows_of(options)
+  if #options.own > 0 then return options.own end
   if options.majors then return major_rows() end
   return ct.device().sm and M.rows or cpu_rows
 end
@@ -88,6 +89,7 @@ main.lua hopper [option ...] [word ...]: products on tensor cores beside cuBLAS 
   --lt=N           time N of cuBLASLt's algorithms, the fastest of a screening; 4 without
   --rounds=N       rounds of each regime
   word             rows with a word that begins so: bf16, 4096x, 8192x8192x1024
+  bf16:MxNxK       this product, in place of the rows
   majors           only rows of all types and majornesses: tf32, NN, 4096x
   attention        only attention, beside PyTorch's scaled_dot_product_attention where python3
                    has it; words: full, causal, d128, d64
@@ -119,14 +121,17 @@ local readers <const> = {
 }
 
 local function read_options(...)
-  local options, words = { configs = {}, regimes = {}, lt = 4 }, {}
+  local options, words = { configs = {}, regimes = {}, lt = 4, own = {} }, {}
   for _, word in ipairs { ... } do
     local key, value = word:match "^%-%-(%w+)=?(.*)$"
+    local dtype, m, n, k = word:match "^(%w+):(%d+)x(%d+)x(%d+)$"
     if key and readers[key] then
       readers[key](options, value, word)
     elseif word:find "^%-" then
       error(("bench hopper: there is no option '%s'; there are --quick, --all, --config=NAME, "
         .. "--regime=NAME, --lt=N, --rounds=N and --help"):format(word), 0)
+    elseif dtype then
+      table.insert(options.own, row(dtype, tonumber(m), tonumber(n), tonumber(k)))
     elseif word == "attention" then
       options.attention = true
     elseif word == "majors" then
@@ -396,7 +401,8 @@ function M.run(...)
   end
   local began, score, n = tools.now(), tables.new_score(), 0
   local function is_wanted(p) return has_words(p, words) end
-  local with_attention = options.attention or #words == 0 and not options.majors
+  local with_attention = options.attention
+    or #words == 0 and not options.majors and #options.own == 0
   local peer, why
   if with_attention then peer, why = attention.start_peer(options.peer) end
   print(("%s; random normal data; sustained and burst as medians of rounds%s"):format(

@@ -94,6 +94,10 @@ end
 
 local function swiglu(gate, up) return gate / (1.0 + exp(-gate)) * up end
 
+-- The same for what is rounded to 16 bits: a third of the instructions, of an epilogue whose
+-- numbers nobody multiplies meanwhile.
+local function narrow_swiglu(gate, up) return gate * fast.rcp(1.0 + fast.exp(-gate)) * up end
+
 local function weighted(v, e) return v * e.weights[e.m] end
 
 local sums = {} -- kernels, by the choices and the elements of a vector
@@ -130,8 +134,9 @@ end
 local function each(X, gate_up, down, routing, p, f, g)
   local n = p.T * p.k
   local hidden = on_device.new(X.device, X.dtype, row_major{n, p.F})
+  local activation = p.activation or X.dtype.bits <= 16 and narrow_swiglu or swiglu
   f(X, gate_up, hidden, { groups = routing.ends, gather = routing.tokens, glu = true,
-    epilogue = p.activation or swiglu, stream = p.stream, config = p.configs[1] })
+    epilogue = activation, stream = p.stream, config = p.configs[1] })
   local how = { groups = routing.ends, operands = { weights = routing.weights },
                 epilogue = weighted, stream = p.stream, config = p.configs[2] }
   if p.combine == "atomic" then
