@@ -490,7 +490,7 @@ static bool takes_tensor(lua_State *L, const Kernel *k, LaunchArgs *a, Arg *arg,
   return true;
 }
 
-/* A plain Lua number of the type that stands in the key. */
+/* A plain Lua number of the type that stands in the key. launch_settle puts one without a type into its slot. */
 static bool reread_number(lua_State *L, LaunchArgs *a, Arg *arg, int idx) {
   CtSlotValue *slot = &a->slots[arg->first_slot];
   if (lua_isinteger(L, idx)) {
@@ -501,7 +501,6 @@ static bool reread_number(lua_State *L, LaunchArgs *a, Arg *arg, int idx) {
     return false;
   }
   arg->value.f64 = lua_tonumber(L, idx);
-  *slot = ct_slot_float(arg->dtype, arg->value.f64);
   return true;
 }
 

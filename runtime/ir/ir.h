@@ -21,7 +21,6 @@
 
 #include "ir_data.h"
 #include "ir_op.h"
-#include "runtime/base/convert.h"
 #include "runtime/base/hash_table.h"
 
 /* --- arguments ------------------------------------------------------------------------------- */
@@ -61,11 +60,7 @@ typedef union CtSlotValue {
 } CtSlotValue;
 
 /* The slot that holds a double of the float type, rounded to it. */
-static inline CtSlotValue ct_slot_float(CtDtype type, double v) {
-  return type == CT_f64   ? (CtSlotValue){.f64 = v}
-         : type == CT_f32 ? (CtSlotValue){.f32 = (float)v}
-                          : (CtSlotValue){.i = (int64_t)ct_bits_of_float(type, v)};
-}
+CtSlotValue ct_slot_float(CtDtype type, double v);
 
 /* How the name of an argument begins that is one of a kernel's `...`: "...[1]". */
 #define CT_VARARG_NAME "...["

@@ -122,3 +122,11 @@ CtVal ct_ir_dynamic(CtIr *ir, CtVal a) {
   }
   return ct_ir_shared_inst(ir, &key);
 }
+
+CtSlotValue ct_slot_float(CtDtype type, double v) {
+  if (type == CT_f64) {
+    return (CtSlotValue){.f64 = v};
+  }
+  return type == CT_f32 ? (CtSlotValue){.f32 = (float)v}
+                        : (CtSlotValue){.i = (int64_t)ct_bits_of_float(type, v)};
+}
