@@ -226,22 +226,10 @@ static int half_used(lua_State *L) {
   return front_refuse(L, "'c and x' needs an 'or' to be a value; write 'c and x or y'");
 }
 
-static void open_half(lua_State *L) {
-  static const char *const events[] = {"__add",  "__sub", "__mul",  "__div",   "__mod",
-                                       "__pow",  "__unm", "__idiv", "__band",  "__bor",
-                                       "__bxor", "__shl", "__shr",  "__bnot",  "__concat",
-                                       "__len",  "__lt",  "__le",   "__index", "__call"};
-  luaL_newmetatable(L, HALF_TYPE);
-  for (size_t i = 0; i < CT_ARRAY_LEN(events); i++) {
-    lua_pushcfunction(L, half_used);
-    lua_setfield(L, -2, events[i]);
-  }
-  lua_pop(L, 1);
-}
-
 void front_open_logic(lua_State *L) {
   front_new_table(L, &anchors_key, NULL);
-  open_half(L);
+  front_refuse_uses(L, HALF_TYPE, half_used);
+  lua_pop(L, 1);
 }
 
 const luaL_Reg front_logic_fns[] = {{"andb", rt_andb},     {"ande", rt_end_logic}, {"orb", rt_orb},

@@ -35,16 +35,23 @@ static int missing_used(lua_State *L) {
   return 0;
 }
 
-void front_open_fields(lua_State *L) {
-  static const char *const events[] = {
-      "__add",  "__sub", "__mul",      "__div",   "__mod",  "__pow",  "__unm",    "__idiv",
-      "__band", "__bor", "__bxor",     "__shl",   "__shr",  "__bnot", "__concat", "__len",
-      "__lt",   "__le",  "__newindex", "__index", "__call", "__eq"};
-  luaL_newmetatable(L, MISSING_TYPE);
+void front_refuse_uses(lua_State *L, const char *type, lua_CFunction used) {
+  static const char *const events[] = {"__add",  "__sub", "__mul",  "__div",   "__mod",
+                                       "__pow",  "__unm", "__idiv", "__band",  "__bor",
+                                       "__bxor", "__shl", "__shr",  "__bnot",  "__concat",
+                                       "__len",  "__lt",  "__le",   "__index", "__call"};
+  luaL_newmetatable(L, type);
   for (size_t i = 0; i < CT_ARRAY_LEN(events); i++) {
-    lua_pushcfunction(L, missing_used);
+    lua_pushcfunction(L, used);
     lua_setfield(L, -2, events[i]);
   }
+}
+
+void front_open_fields(lua_State *L) {
+  static const luaL_Reg more[] = {
+      {"__newindex", missing_used}, {"__eq", missing_used}, {NULL, NULL}};
+  front_refuse_uses(L, MISSING_TYPE, missing_used);
+  luaL_setfuncs(L, more, 0);
   lua_pop(L, 1);
 }
 

@@ -95,6 +95,8 @@ void front_refuse_tensor(lua_State *L, Front *f, int x, int old, int value);
 /* front_missing.c. */
 void front_push_missing(lua_State *L); /* a value that raises the message at the top [-1, +1] */
 void front_check_missing(lua_State *L, int idx);
+/* Pushes the metatable of a new type: whatever uses a value of it as an operand, or asks for a field, calls `used`. */
+void front_refuse_uses(lua_State *L, const char *type, lua_CFunction used);
 Box *field_push_box(lua_State *L, int t, int key);     /* of the table's field, or nil */
 void field_keep_box(lua_State *L, int t, int key);     /* the one at the top, popped */
 void front_forget_field(lua_State *L, int t, int key); /* it is a plain one again */

@@ -40,26 +40,20 @@ HANDLER(SELECT_s) {
   *SCALAR(in->d) = *SCALAR(SCALAR(in->a)->i != 0 ? in->b : in->c);
   return in + 1;
 }
-HANDLER(SELECT_4m) {
-  uint32_t m = MASK(in->a);
-  int32_t *d = CT_AT(int32_t, w, in->d);
-  const int32_t *b = CT_AT(int32_t, w, in->b), *c = CT_AT(int32_t, w, in->c);
-  LANES {
-    int32_t x = b[i], y = c[i];
-    d[i] = (m & lane_bits[i]) != 0 ? x : y;
+/* Each lane takes what it has in the slot `yes` if its bit of the mask is set, else in the slot `no`. */
+#define CHOOSE(NAME, T, mask_bits, yes, no)                                                        \
+  HANDLER(NAME) {                                                                                  \
+    uint32_t m = mask_bits;                                                                        \
+    T *d = CT_AT(T, w, in->d);                                                                     \
+    const T *x = CT_AT(T, w, yes), *y = CT_AT(T, w, no);                                           \
+    LANES {                                                                                        \
+      T a = x[i], b = y[i];                                                                        \
+      d[i] = (m & lane_bits[i]) != 0 ? a : b;                                                      \
+    }                                                                                              \
+    return in + 1;                                                                                 \
   }
-  return in + 1;
-}
-HANDLER(SELECT_8m) {
-  uint32_t m = MASK(in->a);
-  int64_t *d = CT_AT(int64_t, w, in->d);
-  const int64_t *b = CT_AT(int64_t, w, in->b), *c = CT_AT(int64_t, w, in->c);
-  LANES {
-    int64_t x = b[i], y = c[i];
-    d[i] = (m & lane_bits[i]) != 0 ? x : y;
-  }
-  return in + 1;
-}
+CHOOSE(SELECT_4m, int32_t, MASK(in->a), in->b, in->c)
+CHOOSE(SELECT_8m, int64_t, MASK(in->a), in->b, in->c)
 HANDLER(SELECT_1m) {
   uint32_t m = MASK(in->a);
   MASK(in->d) = (m & MASK(in->b)) | (~m & MASK(in->c));
@@ -117,26 +111,8 @@ HANDLER(MOVE_1) {
   MASK(in->d) = MASK(in->a);
   return in + 1;
 }
-HANDLER(SET_4) {
-  uint32_t m = w->mask;
-  int32_t *d = CT_AT(int32_t, w, in->d);
-  const int32_t *a = CT_AT(int32_t, w, in->a);
-  LANES {
-    int32_t x = a[i], y = d[i];
-    d[i] = (m & lane_bits[i]) != 0 ? x : y;
-  }
-  return in + 1;
-}
-HANDLER(SET_8) {
-  uint32_t m = w->mask;
-  int64_t *d = CT_AT(int64_t, w, in->d);
-  const int64_t *a = CT_AT(int64_t, w, in->a);
-  LANES {
-    int64_t x = a[i], y = d[i];
-    d[i] = (m & lane_bits[i]) != 0 ? x : y;
-  }
-  return in + 1;
-}
+CHOOSE(SET_4, int32_t, w->mask, in->a, in->d)
+CHOOSE(SET_8, int64_t, w->mask, in->a, in->d)
 HANDLER(SET_1) {
   MASK(in->d) = (MASK(in->a) & w->mask) | (MASK(in->d) & ~w->mask);
   return in + 1;
