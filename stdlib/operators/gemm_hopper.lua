@@ -22,6 +22,8 @@
 --              each adds up and stores a part of the tile's columns. A block has one tile
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
+--   parts, at_once  of blocks of K with scales, whose sums take registers: of a tile's columns,
+--              parts that are multiplied one after the other; stages for which that goes on
 --   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
 --              C is stored across them. The tile is {bN, bM, bK}
 --   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
@@ -271,6 +273,7 @@ local function plan_of(variant)
   end
   local mma = mma_of(bM, bN // together, together)
   local held, stored = turns and turns.held, stored_of(variant)
+  local parts = variant.parts or 1
   return { mma = mma, turns = turns, held = held, groups = groups, together = together,
            high = variant.cluster or 1,
            part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
@@ -280,7 +283,8 @@ local function plan_of(variant)
            tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
              * variant.dtype.bits // 8,
            by_warps = held or scaling.is_deep(variant),
-           waves = scaling.is_deep(variant) and bN // together // ROWS or 1,
+           parts = parts, at_once = variant.at_once or 1,
+           part_mma = parts > 1 and mma_of(bM // parts, bN // together, together) or mma,
            k_blocks = variant.k_blocks or 1,
            stored = stored, mma_of = mma_of,
            store = store.plan(stored, mma_of, bN // together, held) }
@@ -398,9 +402,12 @@ local function multiply_all(variant, plan, block, C, ending)
   local group, own = shfl_idx(i // GROUP, 0), i % GROUP
   local sums = fragment(variant.sum, plan.mma:partition_shape_C{bN, bM})
   local is_shared = variant.schedule == "cooperative"
-  local thr = plan.mma:get_slice(is_shared and group * GROUP + own or own)
+  local in_mma = is_shared and group * GROUP + own or own
+  local thr = plan.mma:get_slice(in_mma)
   local tCsX = not plan.held and thr:partition_A(block.rows)
   local tCsY = thr:partition_B(block.turned and block.turned.columns or block.columns)
+  local tPsY = plan.parts > 1 and plan.part_mma:get_slice(in_mma):partition_B(block.columns)
+    or tCsY
   local held, read
   if plan.held then
     held, read = turn.hold(variant, plan.mma, thr, block.rows, is_shared and group or 0,
@@ -428,11 +435,11 @@ local function multiply_all(variant, plan, block, C, ending)
     local stored = column -- among columns of what blocks store
     if plan.k_blocks > 1 then stored = column * plan.k_blocks + cluster_rank() end
     local function fetch() to:fetch(own_row(row), stored) end
-    local promoter = scaling.begin(variant, ending.scales, sums, to.l, nil, plan.waves)
+    local promoter = scaling.begin(variant, ending.scales, sums, to.l, nil, plan.parts)
     local slot
     if promoter then
       local at = thr:partition_C(identity_tensor{bN, bM})[0]
-      multiply.scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter,
+      multiply.scaled(plan, block, state, tCsX, tPsY, sums, fetch, promoter,
         { A = at[2], B = at[1] })
     elseif held then
       slot = multiply.held(plan, block, state, held, read, tCsY, sums, fetch)

@@ -30,10 +30,15 @@ local function fetch_at(plan, block, k, fetch)
 end
 
 -- Begins the products of a slot that is full.
-local function begin_in(plan, slot, tCsX, tCsY, sums, accumulate)
+local function begin_in(mma, slot, tCsX, tCsY, sums, accumulate)
   wgmma_fence()
-  gemm(plan.mma, tCsX, tCsY(_, _, _, slot), sums, {accumulate = accumulate})
+  gemm(mma, tCsX, tCsY(_, _, _, slot), sums, {accumulate = accumulate})
   wgmma_commit()
+end
+
+-- Part i of an operand's columns (V,N,K,stage), each of which an instruction takes at once.
+local function part_of(tCsY, i)
+  return tile(tCsY, {size(tCsY, 0), 1, size(tCsY, 2), size(tCsY, 3)}, {0, i, 0, 0})
 end
 
 -- Waits for the next slot and begins its products, number k of the tile, which are added to sums.
@@ -41,32 +46,50 @@ end
 local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
   local slot = state.slot
   await(block, slot, state.parity)
-  begin_in(plan, slot, tCsX(_, _, _, slot), tCsY, sums, k > 0)
+  begin_in(plan.mma, slot, tCsX(_, _, _, slot), tCsY, sums, k > 0)
   fetch_at(plan, block, k, fetch)
   return slot
 end
 
---- The sums of a tile by one group, whose blocks of K have scales: other groups multiply while this
--- one adds a block's sums. Those of 64 rows at a time, so that they are few. at: {A =, B =}, the
--- thread's first row of each in the tile.
-function M.scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at)
-  clear(sums)
-  for k in range(block.k_tiles) do
-    local slot, waves = state.slot, plan.waves
-    await(block, slot, state.parity)
-    local scales_of, reads_later = promoter:read(block.scales, slot, at)
-    for wave = 0, waves - 1 do
-      local rows, is_last = tCsX(_, _, _, slot), wave == waves - 1
-      if waves > 1 then rows = tile(rows, {size(rows, 0), 1, size(rows, 2)}, {0, wave, 0}) end
-      begin_in(plan, slot, rows, tCsY, promoter.part, false)
-      if wave == 0 then fetch_at(plan, block, k, fetch) end
-      wgmma_wait(0)
-      if is_last and not reads_later then M.release(plan, block, slot) end
-      promoter:add(sums, scales_of(), wave)
-      if is_last and reads_later then M.release(plan, block, slot) end
+-- Multiplies slots of the ring, number k of the tile and those that follow it, a part of columns at
+-- a time: while the sums of a part are scaled and added, the products of the next part run. None
+-- runs on: ptxas would wait for each product if some did in the next turn of a loop.
+local function scale_slots(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at, k, n_slots)
+  local n, slots, reads = plan.parts, {}, {}
+  local last = n * n_slots - 1
+  local function begin(i)
+    local of = i // n
+    if i % n == 0 then
+      slots[of] = state.slot
+      await(block, slots[of], state.parity)
+      reads[of] = promoter:read(block.scales, slots[of], at)
+      state:advance()
     end
-    state:advance()
+    begin_in(plan.part_mma, slots[of], tCsX(_, _, _, slots[of]), n > 1 and part_of(tCsY, i % n)
+      or tCsY, promoter:part(i), false)
+    if i % n == 0 then fetch_at(plan, block, k + of, fetch) end
   end
+  begin(0)
+  for i = 0, last do
+    local of, is_end = i // n, i % n == n - 1
+    if i < last then begin(i + 1) end
+    local factors = reads[of](i % n)
+    wgmma_wait(i < last and 1 or 0)
+    if is_end then M.release(plan, block, slots[of]) end
+    promoter:add(sums, factors, i % n)
+  end
+end
+
+--- The sums of a tile by one group, whose blocks of K have scales. at: {A =, B =}, the first row of
+--- each in the tile that is the thread's.
+function M.scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at)
+  local at_once = plan.at_once
+  local function some(k, n)
+    scale_slots(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at, k, n)
+  end
+  clear(sums)
+  for i in range(block.k_tiles // at_once) do some(i * at_once, at_once) end
+  if at_once > 1 and block.k_tiles % at_once > 0 then some(block.k_tiles - 1, 1) end
 end
 
 --- The same without scales. `behind`: the products of one slot still run while the next begin, and

@@ -225,7 +225,7 @@ function M.make(variant)
     local promoter = scaling.begin(variant, at.scales, tCrC, at.l, function()
       return thr:partition_C(select(tile(at.places, {bM, bN}, {at.m, at.n}), 1, 0))
     end)
-    local part = promoter and promoter.part or tCrC
+    local part = promoter and promoter:part() or tCrC
 
     local last = size(load_A.from, 3) - 1
     if variant.grouped == "k" then last = max(last, 0) end -- of an empty group zeros

@@ -1,6 +1,6 @@
 -- gemm_scales.lua: what the operands of matmul are to be multiplied by, in a kernel. A scale that
 -- is the same for all K is a factor of the sum, in the epilogue. One of blocks of K is a factor of
--- each block's sum: a template multiplies a block into fragments of its own (Promoter.part), which
+-- each block's sum: a template multiplies a block into fragments of its own (Promoter:part), which
 -- are scaled and added to the others on CUDA cores.
 --   variant.scales   {A = {rows =, deep =}, B = ...}, or nil; rows: "number", a number and no
 --                    tensor; "one", for all rows; "each", for every row; "block", for BLOCK rows;
@@ -116,17 +116,29 @@ local Promoter = {}
 Promoter.__index = Promoter
 
 --- In a kernel, for a tile of batch l: `sums` are a thread's, and places() their coordinates in C,
---- which load wants. The products of a block of K are those of `waves` parts of the sums' rows, one
---- after the other. nil: no scale is of blocks of K, and products are added to the sums at once.
-function M.begin(variant, scales, sums, l, places, waves)
+--- which load wants. The products of a block of K are those of `parts` of the sums' values, if that
+--- is not nil, in turns in one of two fragments. nil: no scale is of blocks of K, and products are
+--- added to the sums at once.
+function M.begin(variant, scales, sums, l, places, parts)
   if not variant.promotes then return nil end
-  waves = waves or 1
-  local extents, rows = shape(sums), size(sums, 1) // waves
-  if waves > 1 then extents = { size(sums, 0), rows, size(sums, 2) } end
+  local extents, fragments = { size(sums, 0) // (parts or 1), size(sums, 1), size(sums, 2) }, {}
+  for i = 1, math.min(parts or 1, 2) do fragments[i] = fragment(variant.sum, extents) end
   return setmetatable({ variant = variant, scales = scales, places = places and places(), l = l,
-                        n_values = size(sums, 0), n_rows = size(sums, 1), rows = rows,
-                        part = fragment(variant.sum, extents) }, Promoter)
+                        fragments = fragments, n_values = size(sums, 0) }, Promoter)
 end
+
+-- Calls for the numbers of part i's elements, among all sums and in the part.
+function Promoter:places_of(i)
+  local n, size = size(self:part(i), 0), size(self:part(i))
+  local v = -1
+  return function()
+    v = v + 1
+    if v < size then return v % n + i * n + v // n * self.n_values, v end
+  end
+end
+
+--- The fragment of part i, from 0 on.
+function Promoter:part(i) return self.fragments[(i or 0) % #self.fragments + 1] end
 
 --- The scales of block kb of K, for add.
 function Promoter:load(kb)
@@ -181,22 +193,24 @@ function M.bringer(variant, scales, first, l, own, n)
   end
 end
 
--- Of a slot's scales those of one side, by key, two of which are read at once.
-local function in_pairs(slot, first)
-  local pairs_of = {}
-  return setmetatable({}, { __index = function(_, key)
+-- Those of one side's scales in a slot that part i of the sums needs, by key, two of which are read
+-- at once.
+local function in_pairs(side, slot, first, promoter, i)
+  local pairs_of, factors = {}, {}
+  for v in promoter:places_of(i) do
+    local key = side.keys[v]
     local pair = key // 2
     if not pairs_of[pair] then
       pairs_of[pair] = fragment(f32, 2)
       copy(view(slot, layout{2}, first + 2 * pair), pairs_of[pair])
     end
-    return pairs_of[pair][key % 2]
-  end })
+    factors[key] = pairs_of[pair][key % 2]
+  end
+  return factors
 end
 
---- A function that returns the scales of a slot of the ring for add, and whether it reads some of
---- them when it is called; the others are read now. at: the thread's first row of A and of B in the
---- tile.
+--- A function of the number of a part, that returns the scales of a slot of the ring for add: few
+--- are read now, and more when it is called. at: the thread's first row of A and of B in the tile.
 function Promoter:read(ring, slot, at)
   local known, late = {}, {}
   for i, side in ipairs(self.variant.promotes) do
@@ -208,13 +222,13 @@ function Promoter:read(ring, slot, at)
       for _, one in ipairs(side.firsts) do known[i][one.key] = ring[{first + one.key, slot}] end
     end
   end
-  return function()
+  return function(part)
     local factors = {}
-    for i in ipairs(self.variant.promotes) do
-      factors[i] = known[i] or in_pairs(ring(_, slot), late[i])
+    for i, side in ipairs(self.variant.promotes) do
+      factors[i] = known[i] or in_pairs(side, ring(_, slot), late[i], self, part)
     end
     return factors
-  end, next(late) ~= nil
+  end
 end
 
 -- {====== Promotion ======
@@ -233,14 +247,11 @@ local function product_of(sides, factors)
   end
 end
 
---- Adds the sums of a block with these scales to all: those of a wave.
-function Promoter:add(sums, factors, wave)
-  local product = product_of(self.variant.promotes, factors)
-  for i in unroll(0, size(self.part)) do
-    local v, rest = i % self.n_values, i // self.n_values
-    local row, column = rest % self.rows + (wave or 0) * self.rows, rest // self.rows
-    local at = v + self.n_values * (row + self.n_rows * column)
-    sums[at] = sums[at] + self.part[i] * product(at)
+--- Adds the sums of part i of a block with these scales to all.
+function Promoter:add(sums, factors, i)
+  local product, part = product_of(self.variant.promotes, factors), self:part(i)
+  for at, v in self:places_of(i or 0) do
+    sums[at] = sums[at] + part[v] * product(at)
   end
 end
 

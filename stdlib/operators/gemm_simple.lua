@@ -77,7 +77,7 @@ function M.make(variant)
     local promoter = scaling.begin(variant, at.scales, tCrC, at.l, function()
       return thr:partition_C(places)
     end)
-    local part = promoter and promoter.part or tCrC
+    local part = promoter and promoter:part() or tCrC
     if promoter then clear(part) end
 
     local n_tiles = size(tAgA, 3)

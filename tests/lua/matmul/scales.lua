@@ -79,10 +79,10 @@ if sm == 90 then
     try(f8e4m3, 72, 144, 272, powers{72, 3}, powers{2, 3},
       { config = "hopper 128x128x128, scaled", by_columns = by_columns })
     try(f8e4m3, 272, 144, 272, powers{272, 3}, powers{2, 3},
-      { config = "hopper 128x256x128, scaled", by_columns = by_columns })
+      { config = "hopper 256x128x128, scaled", by_columns = by_columns })
   end
   try(f8e4m3, 144, 272, 400, powers{144, 4}, powers{272, 4},
-    { config = "hopper 128x256x128, scaled" })
+    { config = "hopper 256x128x128, scaled" })
   try(f8e4m3, 144, 144, 272, powers{144, 3}, powers{144, 3}, { config = pairs_of_blocks })
   try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
     l = 2 })
