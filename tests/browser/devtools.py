@@ -44,9 +44,10 @@ class Browser(Headless):
             os.dup2(command_read, 3)
             os.dup2(answer_write, 4)
 
+        # As with windows, a frame that may not reach its page has a process of its own.
         arguments = [
-            program, "--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
-            "--hide-scrollbars", "--disable-dev-shm-usage", "--disable-breakpad",
+            program, "--headless", "--site-per-process", "--remote-debugging-pipe", "--disable-gpu",
+            "--no-first-run", "--hide-scrollbars", "--disable-dev-shm-usage", "--disable-breakpad",
             "--disable-background-networking", "--disable-component-update", "--disable-extensions",
             "--window-size=1400,900", "--user-data-dir=" + self.profile, "about:blank",
         ]
