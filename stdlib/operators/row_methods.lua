@@ -49,7 +49,7 @@ local function reduction(row, kind, values, more)
   values = type(values[1]) == "table" and values or widened(values)
   more = more or {}
   row.found[row.seen] = { kind = kind, values = values, combine = more.combine, init = more.init,
-    second = more.second, moved = more.moved, u = more.u,
+    second = more.second, moved = more.moved, u = more.u, weight = more.weight,
     add_vector = more.add_vector, start = more.start, is_draw = more.is_draw }
   if more.stand_in then return table.unpack(more.stand_in) end
   return table.unpack(values)
@@ -87,10 +87,12 @@ function Row:reduce(value, combine, init)
 end
 
 -- A column, drawn with probabilities in the ratio of the weights, which are not negative; -1 if all
--- are 0. u, an f64 from [0, 1), is the row's random number.
-function Row:draw(weight, u)
-  local w = as_float(weight)
-  return reduction(self, "add", { w }, { u = u, is_draw = true, stand_in = { i32(-1) } })
+-- are 0. u, an f64 from [0, 1), is the row's random number. With `how`, of row_choices.lua, where
+-- draws_at_once says so: `weight` is what weights are made of, once its largest value is known.
+function Row:draw(weight, u, how)
+  local w, more = as_float(weight), { u = u, is_draw = true, stand_in = { i32(-1) } }
+  for key, value in pairs(how or {}) do more[key] = value end
+  return reduction(self, how and "max" or "add", { w }, more)
 end
 
 -- {====== Groups of columns ======
@@ -359,7 +361,7 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     kept_once = thread.kept_once,
     holds = p.holds or p.stages or p.slots,
     has_two_steps = p.parts == 1 and (p.holds or p.stages) or p.slots ~= nil,
-    is_narrow = p.is_narrow, n_columns = p.columns,
+    draws_at_once = p.draws_at_once, is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
     note_at = p.note_at, note_pick = p.note_pick,
     is_row = pick_if(p, thread) }, Row)

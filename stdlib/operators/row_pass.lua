@@ -261,13 +261,16 @@ local function read_again(p, thread)
   return plan, again
 end
 
--- The weights of the elements of vector v of the row, from 0 on.
-local function weights_at(p, thread, known, j, v)
+-- The weights of the elements of vector v of the row, from 0 on. `top`: the row's largest value, of
+-- which they are made; nil: they are what the function gives.
+local function weights_at(p, thread, known, j, v, top)
   local plan, again = read_again(p, thread)
   local at = { j = j, v = v, words = {}, now = vectors_of(plan, again, j, v, true) }
   local calls, weights = call_vector(plan, again, known, {}, at, {}, true), {}
   for e = 0, p.width - 1 do
-    weights[e] = cast(calls.rows[e].found[#known + 1].values[1], f64)
+    local found = calls.rows[e].found[#known + 1]
+    local value = found.values[1]
+    weights[e] = cast(top and found.weight(value, top) or value, f64)
   end
   return weights
 end
@@ -285,12 +288,12 @@ local function column_in(p, weights, v, left)
 end
 
 -- The column of the thread's elements that is drawn, the thread's alone.
-local function walk(p, thread, known, left)
+local function walk(p, thread, known, left, top)
   local at, rest = fragment(i32, 1), fragment(f64, 1)
   at[0], rest[0] = -1, left
   local plan = read_again(p, thread)
   each_vector(plan, thread, function(j, v)
-    local weights = weights_at(p, thread, known, j, v)
+    local weights = weights_at(p, thread, known, j, v, top)
     local column = column_in(p, weights, v, rest[0])
     at[0] = where(column >= 0, column, at[0])
     for e = 0, p.width - 1 do rest[0] = rest[0] - weights[e] end
@@ -300,7 +303,7 @@ end
 
 -- The same by all lanes of the warp, of which lane `source` has the elements: each lane has a
 -- vector of them.
-local function walk_together(p, thread, known, left, source)
+local function walk_together(p, thread, known, left, source, top)
   local lane = threadIdx.x % WARP
   local first = thread.part * (p.deep * p.lanes) + thread.lane - lane + source
   local column, rest = fragment(i32, 1), fragment(f64, 1)
@@ -310,7 +313,7 @@ local function walk_together(p, thread, known, left, source)
     local v = first + j * p.lanes
     local is_in = j < p.deep and v < p.vectors
     local weights = weights_at(p, setmetatable({ lane = thread.lane - lane + source },
-      { __index = thread }), known, where(is_in, j, 0), where(is_in, v, first))
+      { __index = thread }), known, where(is_in, j, 0), where(is_in, v, first), top)
     local own = cast(0, f64)
     for e = 0, p.width - 1 do own = own + weights[e] end
     own = where(is_in, own, 0.0)
@@ -325,23 +328,24 @@ end
 
 -- The drawn column in all threads: the thread whose share of all weights the random number hits
 -- looks for it.
-local function draw_pass(p, thread, known, found, sum)
+local function draw_pass(p, thread, known, found, sum, top)
   if p.group then fail("row:draw and groups of columns in one row_kernel; use two") end
   local is_hit, left = reducer.share_of(p, thread, sum, found.u)
   local column = fragment(i32, 1)
   column[0] = -1
   if p.lanes < WARP then
-    if is_hit then column[0] = walk(p, thread, known, left) end
+    if is_hit then column[0] = walk(p, thread, known, left, top) end
   else
     local hits = ballot(is_hit)
     if hits ~= 0 then
-      column[0] = walk_together(p, thread, known, left, WARP - 1 - clz(hits))
+      column[0] = walk_together(p, thread, known, left, WARP - 1 - clz(hits), top)
     end
   end
   return reducer.over_row(p, thread, { column[0] }, { kind = "max", values = { column[0] } })
 end
 
--- A reduction of two steps in one pass: found.add_vector(first, second, values) adds a vector.
+-- A reduction of two steps in one pass: found.add_vector(first, second, values) adds a vector. The
+-- weights of a draw are known when the row's largest value is.
 local function at_once(p, thread, known, kept, found)
   local first, second = table.unpack(found.start)
   each_call(p, thread, known, kept, function(calls)
@@ -349,7 +353,12 @@ local function at_once(p, thread, known, kept, found)
     for e = 0, p.width - 1 do values[e] = calls.rows[e].found[#known + 1].values[1] end
     first, second = found.add_vector(first, second, values)
   end)
-  return reducer.over_row_at_once(p, thread, { first }, { second }, found)
+  if not found.is_draw then
+    return reducer.over_row_at_once(p, thread, { first }, { second }, found)
+  end
+  local top = reducer.over_row(p, thread, { first }, found)[1]
+  local own = found.moved({ second }, { first }, { top })[1]
+  return draw_pass(p, thread, known, found, own, top)
 end
 
 -- The results of the next reduction.

@@ -10,6 +10,7 @@
 --   box, boxes  elements of a box, and boxes of a part
 --   slots     of shared memory for a thread's vectors of the rows of its turns
 --   keeps_columns  blocks have inputs that all rows share in shared memory
+--   draws_at_once  a draw finds its largest value and the sum of its weights in one pass
 --   overlaps  the launch may begin while the one before it ends
 --   per_sm    blocks in turns of a multiprocessor
 --   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
@@ -126,7 +127,7 @@ local function resident(p, problem)
   if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
   if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
-  p.holds, p.in_turns = false, true
+  p.holds, p.in_turns, p.draws_at_once = false, true, true
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
     .. "the next one while it stores", parts == 1 and "a block" or "a pair of blocks")
 end

@@ -5,8 +5,10 @@
 -- that may be drawn, and draw. Without k and p, a row_kernel draws.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
+local draws = require "cuttle.selection_draw"
 local numbers = require "cuttle.selection_keys"
 local top = require "cuttle.selection_top"
+local vectors = require "cuttle.selection_vectors"
 local M = {}
 
 local op <const> = "sample"
@@ -124,13 +126,18 @@ local function value_of(number)
   return bitcast(where(bits & sign ~= 0, bits ~ sign, ~bits), f32)
 end
 
--- Puts the first k elements, all that equal the last of these, and some others into the list, and
--- returns how many there are, perhaps more than it holds. NaN is passed over. At least k elements
--- are no less than the k-th largest of the groups' largest ones.
-local function take_by_values(c, row, list, k)
-  local mine, own = fragment(u32, 1), own_largest(c, row)
+-- What the k-th largest of the groups' largest elements is: at least k elements are no less.
+local function limit_of(c, own, k)
+  local mine = fragment(u32, 1)
   mine[0] = numbers.number(own, true)
-  local limit = value_of(top.limit_of(c, mine, k))
+  return value_of(top.limit_of(c, mine, k))
+end
+
+-- Puts the first k elements, all that equal the last of these, and some others into the list, and
+-- returns how many there are, perhaps more than it holds. NaN is passed over.
+local function take_by_values(c, row, list, k)
+  local own = own_largest(c, row)
+  local limit = limit_of(c, own, k)
   if own >= limit then
     each_value(c, row, function(i, v)
       if v >= limit then top.put(list, numbers.number(v, true), i) end
@@ -138,6 +145,38 @@ local function take_by_values(c, row, list, k)
   end
   sync_threads()
   return list.count[0]
+end
+
+-- The same of rows of c.n vectors, whose largest elements stay in shared memory: only vectors that
+-- have such elements are read again, all at once.
+local function take_by_vectors(c, row, list, k)
+  local largest, own = shared(row.x.dtype, c.n), fragment(f32, 1)
+  local near = { count = shared(i32, 1), numbers = shared(i32, c.capacity) }
+  own[0] = -math.huge
+  if threadIdx.x == 0 then near.count[0] = 0 end
+  vectors.keep_largest(c, row, largest, function(most)
+    for i = 0, #most do own[0] = max(own[0], most[i]) end
+  end)
+  local limit = limit_of(c, own[0], k)
+  if own[0] >= limit then
+    for at in range(threadIdx.x, c.n, c.threads, { unroll = 8 }) do
+      if cast(largest[at], f32) >= limit then
+        local place = atomic_add(near.count, 0, 1)
+        if place < c.capacity then near.numbers[place] = at end
+      end
+    end
+  end
+  sync_threads()
+  for i in range(threadIdx.x, min(near.count[0], c.capacity), c.threads) do
+    local at, now = near.numbers[i], fragment(row.x.dtype, c.width)
+    copy(tile(row.x, { c.width }, { row.start + at }), now)
+    for e = 0, c.width - 1 do
+      local v = cast(now[e], f32)
+      if v >= limit then top.put(list, numbers.number(v, true), at * c.width + e) end
+    end
+  end
+  sync_threads()
+  return where(near.count[0] > c.capacity, c.capacity + 1, list.count[0])
 end
 
 -- {====== The draw ======
@@ -176,12 +215,12 @@ local function draw_from_row(c, row, d, k)
 end
 
 -- The list's n elements in order: the thread's own number, column and value; and all numbers.
-local function in_order(c, row, list, n)
+local function in_order(c, list, n)
   local t, rank = threadIdx.x, i32(0)
   local sorted = { numbers = shared(u32, c.capacity), columns = shared(i32, c.capacity) }
   if t < n then
     local number, column = list.numbers[t], list.columns[t]
-    for i in range(n) do
+    for i in range(0, n, { unroll = 8 }) do
       local other = list.numbers[i]
       local is_before = other < number or other == number and list.columns[i] < column
       rank = rank + where(is_before, 1, 0)
@@ -190,15 +229,15 @@ local function in_order(c, row, list, n)
   end
   sync_threads()
   local place = min(t, n - 1)
-  local column = sorted.columns[place]
-  return sorted, sorted.numbers[place], column, cast(row.x[row.first + column], f32)
+  local number = sorted.numbers[place]
+  return sorted, number, sorted.columns[place], value_of(number)
 end
 
 -- Draws from a list of n > 0 elements, in any order, at most one for each thread. The first k
 -- elements that are numbers and all that equal the last of these are among them.
-local function draw_from_list(c, row, d, list, n, k)
+local function draw_from_list(c, d, list, n, k)
   local t, best, last = threadIdx.x, shared(f32, 1), shared(u32, 1)
-  local sorted, number, column, v = in_order(c, row, list, n)
+  local sorted, number, column, v = in_order(c, list, n)
   if t == 0 then best[0] = v end
   sync_threads()
   local is_in = t < n and number <= sorted.numbers[min(k, n) - 1]
@@ -217,10 +256,11 @@ end
 
 -- c: threads, capacity (of a list, at most one element for each thread), has_k, has_p, has_min,
 -- least (low bits of numbers in which elements do not differ), copies (of sums), groups (of
--- threads, nil: no list), and what top.narrow asks.
+-- threads, nil: no list), n (vectors of a long row, nil), and what top.narrow asks.
 local function make(c)
   return kernel("sample", function(x, out, columns, k, p, scale, min_p, seed)
-    local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns }
+    local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns,
+      start = c.n and call.like(blockIdx.x, size(x)) * c.n }
     local d = { out = out, p = p, scale = scale, min_p = min_p, has_min = c.has_min,
       u = choices.uniform({ index = function() return blockIdx.x end }, seed) }
     if threadIdx.x == 0 then out[blockIdx.x] = 0 end -- of a row without any weight
@@ -231,9 +271,9 @@ local function make(c)
         count = shared(i32, 1) }
       if threadIdx.x == 0 then list.count[0] = 0 end
       sync_threads()
-      local n = take_by_values(c, row, list, k)
+      local n = (c.n and take_by_vectors or take_by_values)(c, row, list, k)
       if n > 0 and n <= c.capacity then
-        draw_from_list(c, row, d, list, n, k)
+        draw_from_list(c, d, list, n, k)
       else
         draw_from_row(c, row, d, k)
       end
@@ -241,10 +281,15 @@ local function make(c)
   end)
 end
 
-local draw_all = row_kernel("sample", function(row, x, temperature, log2_min_p, seed)
+local function drawn(row, x, temperature, seed, log2_min_p)
   local u = row:keep_once(choices.uniform(row, seed))
   return row:once(choices.draw(row, x, u, temperature, log2_min_p))
+end
+
+local draw_all = row_kernel("sample", function(row, x, temperature, seed)
+  return drawn(row, x, temperature, seed)
 end, { types = { i32 } })
+local draw_above = row_kernel("sample", drawn, { types = { i32 } })
 
 -- {====== Calls ======
 
@@ -258,9 +303,10 @@ local function kernel_of(x, o)
     width = top.width(x.tensor.dtype, x.columns), least = x.tensor.dtype.bytes == 2 and 10 or 0,
     copies = call.target(x).shared >= 98304 and 4 or 1 }
   if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
+  if c.groups then c.n = select(2, vectors.of_rows(x)) end
   if c.groups then c.capacity = CAPACITY end
-  local key = ("%d %s %s %s %d %d %d %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
-    c.least, c.copies, c.groups)
+  local key = ("%d %s %s %s %d %d %d %s %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
+    c.least, c.copies, c.groups, c.n)
   made[key] = made[key] or make(c)
   return made[key], c.threads
 end
@@ -298,15 +344,18 @@ M.sample = call.define(op, 1, { "min_p", "seed", "temperature", "top_k", "top_p"
     local found, tensors = call.results(op, options, x,
       { { dtype = i32, shape = extent, only = true } }, { x })
     if x.n == 0 then return {}, tensors end
+    local by_proposals = not o.k and draws.step(x, found[1].flat, o)
+    if by_proposals then return { by_proposals }, tensors end
     if o.k or o.p then
       local k, threads = kernel_of(x, o)
       return { { kernel = k, launch = { grid = x.n_rows, block = threads },
         args = { n = 8, x.flat, found[1].flat, x.columns, o.k, o.p and f32(o.p),
           f32(1.0 / o.temperature), o.min_p and f32(o.min_p), o.seed } } }, tensors
     end
-    local log2_min_p = o.min_p and math.log(o.min_p, 2) or -math.huge
-    return draw_all:steps(view(x.flat, row_major { x.n_rows, x.columns }), o.temperature,
-      log2_min_p, o.seed, { out = view(found[1].flat, row_major { x.n_rows, 1 }) }), tensors
+    local x_rows = view(x.flat, row_major { x.n_rows, x.columns })
+    local result = { out = view(found[1].flat, row_major { x.n_rows, 1 }) }
+    if not o.min_p then return draw_all:steps(x_rows, o.temperature, o.seed, result), tensors end
+    return draw_above:steps(x_rows, o.temperature, o.seed, math.log(o.min_p, 2), result), tensors
   end)
 
 return M

@@ -109,14 +109,14 @@ function M.limit_of(c, mine, k)
   local least = warp_reduce(mine[0], "min", lanes)
   if t % lanes == 0 then of_groups[t // lanes] = least end
   sync_threads()
-  if t < c.groups then
-    local own, n_before = of_groups[t], i32(0)
-    for i in range(0, c.groups, { unroll = 16 }) do
-      local other = of_groups[i]
-      n_before = n_before + where(other < own or other == own and i < t, 1, 0)
-    end
-    if n_before == k - 1 then limit[0] = own end
+  local n_before = i32(0)
+  for i in range(t % lanes, c.groups, lanes, { unroll = 16 }) do
+    local other = of_groups[i]
+    local is_before = other < least or other == least and i < t // lanes
+    n_before = n_before + where(is_before, 1, 0)
   end
+  n_before = warp_reduce(n_before, "add", lanes)
+  if t % lanes == 0 and n_before == k - 1 then limit[0] = least end
   sync_threads()
   return limit[0]
 end

@@ -5,9 +5,9 @@ local support = dofile "tests/support/selections.lua"
 local refused = support.refused
 
 local function rows_of(dtype, logits, n_rows)
-  local list = {}
-  for r = 0, n_rows - 1 do table.move(logits, 1, #logits, r * #logits + 1, list) end
-  return view(from_table(dtype, list), row_major{n_rows, #logits})
+  local all = tensor(dtype, row_major{n_rows, #logits})
+  copy(view(from_table(dtype, logits), layout({n_rows, #logits}, {0, 1})), all)
+  return all
 end
 
 -- The probabilities of columns that the options leave: top_k, then top_p of these, then min_p.
@@ -35,7 +35,7 @@ local function probabilities(logits, o)
 end
 
 local function check(dtype, logits, o)
-  local n_rows = #logits > 100 and 100 or 3000
+  local n_rows = #logits > 10000 and 24 or #logits > 100 and 100 or 3000
   local drawn, counts = support.list(selections.sample(rows_of(dtype, logits, n_rows), o)), {}
   for _, c in ipairs(drawn) do counts[c + 1] = (counts[c + 1] or 0) + 1 end
   local p, worst = probabilities(logits, o), 0
@@ -72,6 +72,26 @@ do -- blocks draw from a list of what may be among the first k; or there are too
 end
 -- expect: true	true
 -- expect: 0 800
+
+do -- rows that are read once, and what is proposed: heavy columns, equal ones, and nothing else
+  local long, n <const> = {}, 16384
+  for i = 1, n do long[i] = -9.0 - i % 7 end
+  for i, v in ipairs(logits) do long[i * 2011] = v end
+  for _, o in ipairs{ {}, {min_p = 0.3}, {top_p = 0.6}, {top_p = 0.1}, {top_p = 0.9, min_p = 0.2},
+    {temperature = 1e-9}, {top_p = 1, temperature = 0.5} } do
+    o.seed = 3
+    local found = check(o.top_p and bf16 or f32, long, o)
+    if found ~= true then print(o.temperature, o.top_p, o.min_p, found) end
+  end
+  local few = full(bf16, row_major{3, n}, 0 / 0)
+  few[{1, 800}], few[{2, 9000}], few[{2, 3}] = -2.0, math.huge, 7.0
+  for _, o in ipairs{ {}, {top_p = 0.5}, {min_p = 0.5} } do
+    print(table.concat(support.list(selections.sample(few, o)), " "))
+  end
+end
+-- expect: 0 800 9000
+-- expect: 0 800 9000
+-- expect: 0 800 9000
 
 do -- long rows, the same seed, other seeds; a vector is a row
   local x = randn(f32, row_major{4, 20000})

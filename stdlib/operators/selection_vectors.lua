@@ -1,0 +1,54 @@
+-- selection_vectors.lua: one read of a long row by a block, which keeps the largest element of each
+-- vector in shared memory. c has threads, width (elements of a vector), n (vectors of a row) and
+-- dtype; row has x, the flat tensor, and `start`, the number of its first vector.
+local call = require "cuttle.selection_call"
+local M = {}
+
+local BATCH <const> = 8 -- vectors that a thread has on their way at once
+local VECTOR_BYTES <const>, LEAST_COLUMNS <const> = 16, 16384
+local MOST_BYTES <const>, OTHER_BYTES <const> = 131072, 16384 -- of vectors' largest; of all else
+
+--- The width of such vectors and their number, nil if rows of x, as selection_call.lua describes
+--- it, are too short, not made of whole vectors, or have elements of 8 bytes.
+function M.of_rows(x)
+  local bytes = x.tensor.dtype.bytes
+  local width = VECTOR_BYTES // bytes
+  local n = x.columns // width
+  if bytes <= 4 and x.columns >= LEAST_COLUMNS and x.columns % width == 0
+    and n * bytes <= MOST_BYTES and n * bytes + OTHER_BYTES <= call.target(x).shared then
+    return width, n
+  end
+end
+
+--- f(at, now) of the thread's vectors, a batch at a time: the i-th one, from 0 to last, is
+--- now(_, i), vector at[i] of the row; behind the row it is the last one again.
+function M.each_batch(c, row, f)
+  for first in range(threadIdx.x, c.n, BATCH * c.threads) do
+    local now, at = fragment(row.x.dtype, { c.width, BATCH }), {}
+    for i = 0, BATCH - 1 do
+      at[i] = first + i * c.threads
+      copy(tile(row.x, { c.width }, { row.start + min(at[i], c.n - 1) }), now(_, i))
+    end
+    f(at, now, BATCH - 1)
+  end
+end
+
+--- Is there a vector of that number? `true` where all threads have as many.
+function M.is_in(c, at) return c.n % (BATCH * c.threads) == 0 or at < c.n end
+
+--- Puts the largest number of each vector into `largest`, and calls f(most) for each batch of the
+--- thread's own ones, f32, from 0 on; -inf behind the row.
+function M.keep_largest(c, row, largest, f)
+  M.each_batch(c, row, function(at, now, last)
+    local most = {}
+    for i = 0, last do
+      most[i] = cast(-math.huge, f32)
+      for e = 0, c.width - 1 do most[i] = max(most[i], cast(now[{ e, i }], f32)) end
+      if M.is_in(c, at[i]) ~= true then most[i] = where(at[i] < c.n, most[i], -math.huge) end
+      if M.is_in(c, at[i]) then largest[at[i]] = cast(most[i], largest.dtype) end
+    end
+    f(most)
+  end)
+end
+
+return M
