@@ -167,6 +167,48 @@ end
 
 -- {====== Over the row ======
 
+--- How many exchanges of a row have mbarriers, where blocks of a cluster take rows in turns.
+M.EXCHANGES = 4
+
+-- Blocks that take rows in turns send what they have by st.async, and an mbarrier of the receiver
+-- counts the bytes. A barrier of the cluster would wait until the stores of the row before are
+-- done, and drop the first cache. Even and odd turns have barriers of their own.
+local function async_level(p, thread)
+  local exchange, turn = thread.n_exchanges, thread.turn
+  thread.n_exchanges = exchange + 1
+  local full, bytes = thread.full[2 * exchange + turn % 2], 0
+  local level = { n = p.parts }
+  function level.put(slots, at, field)
+    bytes = bytes + p.parts * slots.dtype.bytes
+    if threadIdx.x < p.parts then
+      local wide = slots.dtype.bytes == 8
+      internal.kernel.ptx(([[
+        .reg .b32 there, barrier;
+        mapa.shared::cluster.u32 there, $to, $rank;
+        mapa.shared::cluster.u32 barrier, $full, $rank;
+        st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.%s [there], $value, [barrier];
+      ]]):format(wide and "b64" or "b32"), nil, { to = { slots, { thread.part, at } },
+        rank = threadIdx.x, value = bitcast(field, wide and u64 or u32), full = full },
+        function(rank, value)
+          map_shared_rank(slots, rank)[{ thread.part, at }] = bitcast(value, slots.dtype)
+        end)
+    end
+  end
+  function level.meet()
+    if threadIdx.x == 0 then
+      internal.kernel.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$full], $bytes;", nil,
+        { full = full, bytes = bytes }, function() end)
+    end
+    internal.kernel.ptx([[
+      .reg .pred done;
+      again:
+      mbarrier.try_wait.parity.shared::cta.b64 done, [$full], $parity;
+      @!done bra again;
+    ]], nil, { full = full, parity = cast(turn // 2 % 2, u32) }, function() sync_cluster() end)
+  end
+  return level
+end
+
 -- All warps of a cluster at once, if a warp can read what they have.
 local function cluster_level(p, thread, warps)
   return { n = warps * p.parts, meet = sync_cluster, put = function(slots, turn, field)
@@ -188,7 +230,9 @@ local function levels_of(p, thread, in_steps)
       if threadIdx.x % WARP == 0 then slots[{ threadIdx.x // WARP, turn }] = field end
     end }
   end
-  if p.parts > 1 then
+  if p.parts > 1 and thread.full and thread.n_exchanges < M.EXCHANGES then
+    levels[#levels + 1] = async_level(p, thread)
+  elseif p.parts > 1 then
     levels[#levels + 1] = { n = p.parts, meet = sync_cluster, put = function(slots, turn, field)
       if threadIdx.x < p.parts then
         map_shared_rank(slots, threadIdx.x)[{ thread.part, turn }] = field

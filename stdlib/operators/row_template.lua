@@ -8,6 +8,7 @@
 local internal = ...
 local methods = require "cuttle.row_methods"
 local passes = require "cuttle.row_pass"
+local reducer = require "cuttle.row_reduce"
 local slots = require "cuttle.row_slots"
 local M = {}
 
@@ -19,6 +20,7 @@ local function new_thread(p)
   if p.rows > 1 then thread.lane = threadIdx.x % p.lanes end
   if p.is_flat then thread.part = blockIdx.x % p.parts
   elseif p.parts > 1 then thread.part = cluster_rank() end
+  if p.parts > 1 and p.in_turns then thread.full = mbarrier(2 * reducer.EXCHANGES, 1) end
   return thread
 end
 
@@ -32,7 +34,8 @@ local function in_row(p, thread, turn, count, given, n_rows, staged)
     row = min(row, n_rows - 1)
   end
   return { lane = thread.lane, part = thread.part, sums = thread.sums, waits = thread.waits,
-    turn = count, row = row, is_row = is_row, inputs = passes.open(p, given, row, staged) }
+    full = thread.full, n_exchanges = 0, turn = count, row = row, is_row = is_row,
+    inputs = passes.open(p, given, row, staged) }
 end
 
 -- The launch may begin while the one before it ends. The next one may begin at once if blocks stay
