@@ -178,13 +178,14 @@ local function time_shape(R, n)
     local rate = ok and tensors * bytes / ms / 1e9
     print(("%dx%d %-22s %s  %s"):format(R, n, name,
       ok and ("%.3f TB/s = %.3f"):format(rate, rate / base) or ms,
-      rows[name]:explain(table.unpack(args)).shape))
+      rows[name]:explain(table.unpack(args)).shape or ""))
   end
   time("softmax", 2, x, {out = y})
   time("rms_norm", 2, x, w, 1e-6, {out = {y, r}})
   time("layer_norm", 2, x, w, b, 1e-6, {out = {y, r, zeros(f32, row_major{R, 1})}})
   local m = full(f32, row_major{R, 1}, 0.1)
   time("cross_entropy", 1, x, t, -100)
+  time("cross_entropy_mean", 1, x, t, -100)
   time("cross_entropy_backward", 2, r, x, t, r, -100, {out = y})
   time("quantize", 1.5, x)
   time("quantize_fp8_blocks", 1.5, x)
@@ -196,6 +197,8 @@ local function time_shape(R, n)
     time("layer_norm_backward", 3, d, x, w, m, r, {out = {y, zeros(f32, n), zeros(f32, n)}})
     time("softmax_backward", 3, d, x, {out = y})
     time("swiglu", 3, d, x, {out = y})
+    time("geglu", 3, d, x, {out = y})
+    time("geglu_backward", 5, d, x, d)
     time("swiglu_mxfp8", 2.5, d, x)
     d:close()
   end

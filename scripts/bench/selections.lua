@@ -123,9 +123,12 @@ time_rows("top-k 2048", f32, is_small and 8 or 8192, is_small and 3000 or 32768,
   return selections.top_k:prepare(x, 2048)
 end)
 local tokens, words = is_small and 2 or 128, is_small and 3000 or 131072
+local largest = row_kernel("largest", function(row, x) return row:once(row:max(x)) end)
+time_rows("the largest of each row", bf16, tokens, words, function(x) return largest:prepare(x) end)
 time_rows("rows.sample", bf16, tokens, words, function(x) return rows.sample:prepare(x, 1.0, 3) end)
-for _, o in ipairs{ {"top-k 50", {top_k = 50}}, {"top-p 0.9", {top_p = 0.9}},
-  {"min-p 0.1", {min_p = 0.1}}, {"top-k, top-p", {top_k = 50, top_p = 0.9}} } do
+for _, o in ipairs{ {"all", {}}, {"top-k 50", {top_k = 50}}, {"top-p 0.9", {top_p = 0.9}},
+  {"top-p 0.3", {top_p = 0.3}}, {"min-p 0.1", {min_p = 0.1}},
+  {"top-k, top-p", {top_k = 50, top_p = 0.9}} } do
   time_rows("sample, " .. o[1], bf16, tokens, words, function(x)
     return selections.sample:prepare(x, o[2])
   end)
