@@ -57,13 +57,9 @@ bool ct_check_fail(CtSimtWatch *watch, CtWorker *worker) {
   }
   CtErr err;
   (void)ct_simt_fail_report(worker, &err);
-  CtFound f = {.kind = kind_of_fail(fail->kind),
-               .in = ct_check_index(k, fail->in),
-               .other = fail->other == NULL ? UINT32_MAX : ct_check_index(k, fail->other),
-               .buf = fail->buf,
-               .count = 1,
-               .block = worker->block,
-               .thread = ct_check_thread(fail->warp->index, fail->lane)};
+  CtFound f = ct_finding_in(k, kind_of_fail(fail->kind), fail->in, fail->warp->index, fail->lane);
+  f.other = fail->other == NULL ? UINT32_MAX : ct_check_index(k, fail->other);
+  f.buf = fail->buf;
   if (fail->kind == CT_FAIL_WAITS && k->phases != NULL) {
     size_t len = strlen(err.msg);
     ct_phase_text(k, err.msg + len, sizeof err.msg - len);

@@ -71,15 +71,12 @@ static void add_to(CtFound *old, const CtFound *f) {
 
 CtFound ct_finding_of(const CtCheckWorker *k, CtCheckKind kind, const CtAccess *a, int lane,
                       int64_t off) {
-  return (CtFound){.kind = kind,
-                   .in = ct_check_index(k, a->in),
-                   .other = UINT32_MAX,
-                   .buf = a->buf_index,
-                   .begin = a->mem->ptr,
-                   .count = 1,
-                   .block = a->w->worker->block,
-                   .thread = ct_check_thread(a->w->index, lane),
-                   .off = off};
+  CtFound f = ct_finding_in(k, kind, a->in, a->w->index, lane);
+  f.buf = a->buf_index;
+  f.begin = a->mem->ptr;
+  f.block = a->w->worker->block;
+  f.off = off;
+  return f;
 }
 
 void ct_finding_note(CtCheckWorker *k, const CtFound *f) {

@@ -73,15 +73,6 @@ static int64_t lane_of(const CtWarp *w, CtDtype t, uint32_t slot, int lane) {
   return t == CT_i64 ? CT_CAT(int64_t, w, slot)[lane] : CT_CAT(int32_t, w, slot)[lane];
 }
 
-static CtFound found_at(const CtCheckWorker *k, const CtIn *in, const CtWarp *w, int lane) {
-  return (CtFound){.kind = CT_CHECK_ARITHMETIC,
-                   .in = ct_check_index(k, in),
-                   .other = UINT32_MAX,
-                   .count = 1,
-                   .block = k->k->block,
-                   .thread = ct_check_thread(w->index, lane)};
-}
-
 static void note_operands(CtCheckWorker *k, CtFound f, CtOp op, CtDtype t, int64_t a, int64_t b) {
   f.operands[0] = a;
   f.operands[1] = b;
@@ -137,7 +128,7 @@ bool ct_overflow_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const 
     return false;
   }
   int first = ct_first_lane(lanes);
-  CtFound f = found_at(k, in, w, first);
+  CtFound f = ct_finding_in(k, CT_CHECK_ARITHMETIC, in, w->index, first);
   f.count = (uint64_t)__builtin_popcount(lanes);
   note_operands(k, f, op, t, lane_of(w, t, code->a, first), lane_of(w, t, code->b, first));
   return true;
@@ -171,7 +162,7 @@ void ct_overflow_look_at_lanes(CtCheckWorker *k, const CtIn *code, const CtIn *i
       sum += CT_CAT(int32_t, w, code->a)[ct_first_lane(lanes)];
     }
     if (!fits(CT_i32, sum)) {
-      note_sum(k, found_at(k, in, w, first), CT_i32, sum);
+      note_sum(k, ct_finding_in(k, CT_CHECK_ARITHMETIC, in, w->index, first), CT_i32, sum);
     }
   }
 }
@@ -243,7 +234,7 @@ static void look_at_sum(const Sum *s, int64_t i, int64_t j) {
   if (at == NULL || (sum_of(s, i, j, value_at(p, dst, at), &sum) && fits(type, sum))) {
     return;
   }
-  CtFound f = found_at(s->k, s->in, s->w, s->lane);
+  CtFound f = ct_finding_in(s->k, CT_CHECK_ARITHMETIC, s->in, s->w->index, s->lane);
   f.buf = dst->buf;
   f.begin = s->w->mem[dst->buf].ptr;
   f.off = off;
@@ -355,7 +346,7 @@ static void compare_sums(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtW
     if ((k->looked_at >> lane & 1) == 0 || fits(CT_i32, step)) {
       continue;
     }
-    CtFound f = found_at(k, in, w, lane);
+    CtFound f = ct_finding_in(k, CT_CHECK_ARITHMETIC, in, w->index, lane);
     f.buf = s.a.buf_index;
     f.begin = s.a.mem->ptr;
     f.off = off;
@@ -379,7 +370,7 @@ static void compare_atomic(CtCheckWorker *k, const CtIn *code, const CtIn *in, c
     int lane = ct_first_lane(rest);
     int64_t old = lane_of(w, t, code->d, lane);
     if (!fits(t, (Wide)old + k->added[lane])) {
-      CtFound f = found_at(k, in, w, lane);
+      CtFound f = ct_finding_in(k, CT_CHECK_ARITHMETIC, in, w->index, lane);
       f.buf = imm.u.buf;
       f.begin = w->mem[imm.u.buf].ptr;
       f.off = k->added_at[lane];

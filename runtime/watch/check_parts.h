@@ -277,6 +277,16 @@ enum {
   CT_ASYNC_SOURCE_OF      /* by another thread */
 };
 enum { CT_WGMMA_READ, CT_WGMMA_WRITE, CT_WGMMA_A, CT_WGMMA_FENCE, CT_WGMMA_NO_FENCE };
+/* A finding at an instruction of a lane of the worker's block. */
+static inline CtFound ct_finding_in(const CtCheckWorker *k, CtCheckKind kind, const CtIn *in,
+                                    int32_t warp, int lane) {
+  return (CtFound){.kind = kind,
+                   .in = ct_check_index(k, in),
+                   .other = UINT32_MAX,
+                   .count = 1,
+                   .block = k->k->block,
+                   .thread = ct_check_thread(warp, lane)};
+}
 /* A finding of one access of an element by a lane; its block may be another one than k's. */
 CtFound ct_finding_of(const CtCheckWorker *k, CtCheckKind kind, const CtAccess *a, int lane,
                       int64_t off);

@@ -39,14 +39,10 @@ static uint32_t next_row(const CtAccess *a, int64_t e, uint32_t *rest, int64_t *
 }
 
 static void note(CtCheckWorker *k, const CtAccess *a, uint32_t lanes, int64_t off) {
-  CtFound f = {.kind = CT_CHECK_UNINIT_REGISTER,
-               .in = ct_check_index(k, a->in),
-               .other = UINT32_MAX,
-               .buf = a->buf_index,
-               .count = (uint64_t)__builtin_popcount(lanes),
-               .block = k->k->block,
-               .thread = ct_check_thread(a->w->index, ct_first_lane(lanes)),
-               .off = off};
+  CtFound f = ct_finding_in(k, CT_CHECK_UNINIT_REGISTER, a->in, a->w->index, ct_first_lane(lanes));
+  f.buf = a->buf_index;
+  f.count = (uint64_t)__builtin_popcount(lanes);
+  f.off = off;
   ct_finding_note(k, &f);
 }
 

@@ -14,15 +14,10 @@ static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t
   }
   if (unset && ct_grow(k->check->alloc, &k->unset, &k->cap_unset, k->n_unset + 1, sizeof *k->unset,
                        NULL) == CT_OK) {
-    CtFound f = {.kind = a->buf->space == CT_TENSOR ? CT_CHECK_TENSOR : CT_CHECK_UNINIT_SHARED,
-                 .in = ct_check_index(k, a->in),
-                 .other = UINT32_MAX,
-                 .buf = a->buf_index,
-                 .count = 1,
-                 .block = a->w->worker->block,
-                 .thread = ct_check_thread(a->w->index, lane),
-                 .off = off,
-                 .agent = a->agent};
+    CtCheckKind kind = a->buf->space == CT_TENSOR ? CT_CHECK_TENSOR : CT_CHECK_UNINIT_SHARED;
+    CtFound f = ct_finding_of(k, kind, a, lane, off);
+    f.begin = NULL; /* of the block's own memory */
+    f.agent = a->agent;
     k->unset[k->n_unset++] = (CtUnset){f, g};
   }
   k->no_memory = k->no_memory || (unset && k->cap_unset == 0);

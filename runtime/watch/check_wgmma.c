@@ -72,17 +72,13 @@ void ct_wgmma_begin_block(CtCheckWorker *k) {
 /* --- findings --------------------------------------------------------------------------------------------- */
 
 static void note(CtCheckWorker *k, const CtAccess *a, int how, uint32_t other, int64_t off) {
-  CtFound f = {.kind = CT_CHECK_WGMMA,
-               .in = ct_check_index(k, a->in),
-               .other = other,
-               .buf = a->buf_index,
-               .how = (uint8_t)how,
-               .count = 1,
-               .block = k->k->block,
-               .other_block = k->k->block,
-               .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask)),
-               .off = off};
+  CtFound f = ct_finding_in(k, CT_CHECK_WGMMA, a->in, a->w->index, ct_first_lane(a->mask));
+  f.other = other;
+  f.buf = a->buf_index;
+  f.how = (uint8_t)how;
+  f.other_block = f.block;
   f.other_thread = f.thread;
+  f.off = off;
   ct_finding_note(k, &f);
 }
 

@@ -35,15 +35,11 @@ bool ct_within_look(CtCheckWorker *k, const CtIn *code, const CtIn *in, const Ct
     return false;
   }
   int first = ct_first_lane(lanes);
-  CtFound f = {.kind = CT_CHECK_COORDINATE,
-               .in = ct_check_index(k, in),
-               .other = UINT32_MAX,
-               .buf = (uint32_t)(code->imm >> 32),
-               .count = (uint64_t)__builtin_popcount(lanes),
-               .block = k->k->block,
-               .thread = ct_check_thread(w->index, first),
-               .off = lane_of(code, w, code->a, first),
-               .extra = lane_of(code, w, code->b, first)};
+  CtFound f = ct_finding_in(k, CT_CHECK_COORDINATE, in, w->index, first);
+  f.buf = (uint32_t)(code->imm >> 32);
+  f.count = (uint64_t)__builtin_popcount(lanes);
+  f.off = lane_of(code, w, code->a, first);
+  f.extra = lane_of(code, w, code->b, first);
   ct_finding_note(k, &f);
   return true;
 }
