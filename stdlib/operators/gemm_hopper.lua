@@ -26,6 +26,8 @@
 --              parts that are multiplied one after the other; stages for which that goes on
 --   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
 --              C is stored across them. The tile is {bN, bM, bK}
+--   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
+--              groups
 --   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
@@ -35,6 +37,7 @@ local nested = require "cuttle.gemm_hopper_nested"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
+local streams = require "cuttle.gemm_hopper_stream"
 local turn = require "cuttle.gemm_hopper_turn"
 local walks = require "cuttle.gemm_hopper_walk"
 local n_sms = require "cuttle.profile_device".n_sms
@@ -100,6 +103,7 @@ end
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
   local why = nested.trouble(config, p) or config.across and across_trouble(p)
+    or streams.trouble(config, p, config.stream_k and M.n_blocks(config))
   if why then
     return why
   elseif p.groups and p.groups.mode == "k" then
@@ -161,6 +165,8 @@ function M.shared_tile(p, n_of_sms)
     if is_one and blocks <= n_of_sms and blocks >= least * n_of_sms then return tile end
   end
 end
+
+M.fills_better = walks.fills_better
 
 --- See matmul.lua.
 M.knows_plain = true
@@ -226,6 +232,9 @@ function M.args(config, p)
                  M.without_stride_0(tma.with_strides(p.pairs_C or p.C, along_C(config))) }
   local has_parts = p.groups or M.is_batched(config, p.m, p.n, p.l)
   if config.order == "hilbert" and not has_parts then args[4] = hilbert(config, p) end
+  if config.stream_k then
+    args[4], args[5] = streams.args(config, p, M.n_blocks(config), n_groups(config))
+  end
   return args
 end
 
@@ -342,6 +351,7 @@ local function load_all(variant, plan, block, X, Y)
     local fromX, fromY = gX, gY
     if is_parted then fromX, fromY = boxes_of(part) end
     local load_rows = block.panels and block.panels:loader(part)
+    if block.stream then block.k_first, block.k_tiles = part.k_first, part.k_tiles end
     for k in range(block.k_tiles) do
       local slot, at = state.slot, block.k_first and block.k_first + k or k
       local full = block.full[slot]
@@ -431,7 +441,8 @@ local function multiply_all(variant, plan, block, C, ending)
 
   local function compute(row, column, part)
     if mine then mine:sync() end
-    local to = out:of(part)
+    if block.stream then block.k_first, block.k_tiles = part.k_first, part.k_tiles end
+    local to = block.stream and out or out:of(part)
     local stored = column -- among columns of what blocks store
     if plan.k_blocks > 1 then stored = column * plan.k_blocks + cluster_rank() end
     local function fetch() to:fetch(own_row(row), stored) end
@@ -454,7 +465,13 @@ local function multiply_all(variant, plan, block, C, ending)
     if not is_shared then state:advance(block.k_tiles) end
     if block.panels then block.panels:before_store(group, own == 0) end
     local all = plan.k_blocks > 1 and multiply.add_up(plan, block.sums, sums) or sums
-    to:store(all, own_row(row), stored, row, ending)
+    if not block.stream then return to:store(all, own_row(row), stored, row, ending) end
+    if part.hands_on then
+      streams.hand_on(block.stream, sums, group, out.together)
+    else
+      if part.takes then streams.take(block.stream, sums, group, out.together) end
+      to:store(all, own_row(row), stored, row, ending)
+    end
   end
 
   if variant.rows then clear_rest(variant, plan, block, out.together) end
@@ -484,6 +501,11 @@ local parameters <const> = {
   end,
   order = function(body)
     return function(A, B, C, order, alpha, beta, ...) body(A, B, C, alpha, beta, {...}, order) end
+  end,
+  stream = function(body)
+    return function(A, B, C, sums, flags, alpha, beta, ...)
+      body(A, B, C, alpha, beta, {...}, nil, { sums = sums, flags = flags })
+    end
   end,
   panels = function(body)
     return function(A, B, C, order, panels, alpha, beta, ...)
@@ -515,7 +537,10 @@ function M.make(variant, ranks)
                     turned = turn.begin(variant, plan.turns, columns), fetched = fetched,
                     scales = scaling.ring(variant), k_tiles = cdiv(size(A, 1), bK),
                     walk = walks.begin(variant, plan, C, order), l = blockIdx.z,
+                    stream = variant.stream_k and of_ranks,
                     panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
+    block.all_k_tiles = block.k_tiles
+    if block.stream then block.k_first = 0 end
     if plan.k_blocks > 1 then
       local tiles, n, rank = block.k_tiles, plan.k_blocks, cluster_rank()
       block.k_first = tiles * rank // n
@@ -561,8 +586,8 @@ function M.make(variant, ranks)
     if plan.high > 1 or plan.k_blocks > 1 then sync_cluster() end
   end
 
-  local takes = ranks and "panels" or variant.order == "hilbert" and not variant.grouped
-    and not variant.batched and "order"
+  local takes = ranks and "panels" or variant.stream_k and "stream"
+    or variant.order == "hilbert" and not variant.grouped and not variant.batched and "order"
   return kernel(variant.name, parameters[takes or "none"](body),
     {min_blocks = variant.min_blocks, emission = variant.emission})
 end

@@ -105,8 +105,14 @@ local function one_each(n_sms) return n_sms end
 local function two_each(n_sms) return 2 * n_sms end
 local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
 
--- For what is only taken by name.
+-- Has it groups of at most so many rows, if they are equal, by an index?
+local function in_groups_of(most)
+  return function(p) return p.rows ~= nil and p.swapped and p.n <= most * p.groups.n end
+end
+
+-- For what is only taken by name, and for tiles of 192x128.
 local function never() return false end
+local function fits_192(p) return at_once(1, 192, 128)(p) or require(HOPPER).fills_better(p) end
 
 -- A row of Hopper's template, whose groups share a tile if it does not say otherwise.
 local function hopper(row)
@@ -189,8 +195,13 @@ M.list = {
   -- the smallest tile of which all are multiplied at one time; else 256x128, and by ping-pong where
   -- K is short, which hides the stores. Blocks that stay for one tile want more stages and an early
   -- launch. By Hilbert's curve what runs at one time on multiprocessors that share a way to the L2
-  -- cache is a square, too. The others are taken by name, and scripts/bench/configs.lua has more
-  -- that were tried.
+  -- cache is a square, too. Others are taken by name; scripts/bench/configs.lua has more.
+  hopper{ name = "hopper 256x64x64, ping-pong, gather", types = HALVES, tile = { 256, 64, 64 },
+    schedule = "ping-pong", stages = 4, registers = { 56, 224 }, store = { 1, 2 }, order = "groups",
+    group = 16, blocks = one_each, gathers = true, when = in_groups_of(512) },
+  hopper{ name = "hopper 256x64x64, ping-pong", types = HALVES, tile = { 256, 64, 64 },
+    schedule = "ping-pong", stages = 4, registers = { 40, 232 }, store = { 1, 2 }, order = "groups",
+    group = 16, blocks = one_each, when = in_groups_of(64) },
   hopper{ name = "hopper 192x128x64, ping-pong", types = HALVES, majors = TN,
     tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4, registers = { 40, 232 },
     store = { 1, 2 }, order = "hilbert", blocks = one_each,
@@ -240,7 +251,7 @@ M.list = {
     when = at_once(1, 128, 128) },
   hopper{ name = "hopper 192x128x64", types = HALVES, tile = { 192, 128, 64 }, stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
-    pdl = true, when = at_once(1, 192, 128) },
+    pdl = true, when = fits_192 },
   hopper{ name = "hopper 128x256x64", types = HALVES, tile = { 128, 256, 64 }, stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
     when = function(p) return is_wide(p) and p.m <= 128 and fills(1, 128, 256)(p) end },
@@ -268,9 +279,9 @@ M.list = {
   hopper{ name = "hopper 64x128x64", types = HALVES, tile = { 64, 128, 64 }, stages = 3,
     store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
     when = never },
-  hopper{ name = "hopper 256x64x64, ping-pong", types = HALVES, tile = { 256, 64, 64 },
-    schedule = "ping-pong", stages = 4, registers = { 40, 232 }, store = { 1, 2 }, order = "groups",
-    group = 16, blocks = one_each, when = never },
+  hopper{ name = "hopper 256x128x64, stream-K", types = HALVES, majors = TN, stream_k = true,
+    tile = { 256, 128, 64 }, stages = 3, registers = { 40, 232 }, store = { 4, 1 },
+    order = "groups", group = 16, blocks = one_each, when = never },
   hopper{ name = "hopper 64x64x32", types = TF32, majors = TN_TT, tile = { 64, 64, 32 }, groups = 1,
     stages = 6, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
     when = at_once(2, 64, 64) },
