@@ -81,6 +81,7 @@ for step in $steps; do
       run "$build/cuttle" scripts/fuzz_products.lua 60
       run "$build/cuttle" scripts/fuzz_packed.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
+      run "$build/cuttle" scripts/bench/expert_layer.lua --quick --parts
       run "$build/cuttle" scripts/bench/packed.lua
       ;;
     rows) # random calls of rows and selections, then their rates; a call in three compiles a kernel

@@ -82,14 +82,21 @@ local function compile(row, dtype, majors)
   local bM, bN, bK = table.unpack(row.tile)
   local major = majors_of[majors]
   local n = row.rows or bN
+  if row.stream_k then bM = bM * row.blocks(132) end -- a tile for each block
   local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, n, bK, major[2])
   local C = zeros(results[dtype.name] or dtype, { bM, n })
   local options = { config = measured.by_name(row.name), split = 1 }
-  if row.gathers then A, B = nested(A), nested(B) end
+  if row.gathers and in_groups then -- rows by an index, of C by rows: B's are A's
+    A, B, C = B, A, zeros(results[dtype.name] or dtype, row_major{ n, bM })
+    options.gather, options.groups = zeros(i32, n), full(i32, 1, n)
+    B = view(B, layout({ bM, bK, 1 }, { stride(B)[1], stride(B)[2], 0 }))
+  elseif row.gathers then
+    A, B = nested(A), nested(B)
+  end
   if row.scaled then
     options.scale_a, options.scale_b = ones(f32, { bM, 1 }), ones(f32, { cdiv(bN, 128), 1 })
   end
-  if in_groups then -- of columns; in C by rows these would be rows
+  if in_groups and not row.gathers then -- of columns; in C by rows these would be rows
     A = view(A, layout({ bM, bK, 1 }, { stride(A)[1], stride(A)[2], 0 }))
     options.groups = full(i32, 1, bN)
   end

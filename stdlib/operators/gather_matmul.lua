@@ -4,7 +4,7 @@
 -- launches. The panels must be complete when the kernel begins: it waits for no other rank.
 --
 -- M.trouble says of a problem why it cannot be computed so. Then gather the panels and call matmul.
-local internal = ...
+local on_device = require "cuttle.operator_device"
 local arguments = require "cuttle.arguments"
 local devices = require "cuttle.profile_device"
 local hopper = require "cuttle.gemm_hopper"
@@ -177,15 +177,6 @@ end
 
 local workspaces = {} -- by device, stream, element type and rank
 
--- Flags that are 0 at once, also while a graph is recorded: zeros would be when it runs, and other
--- launches may come before.
-local function zeros_on(where, n)
-  if not device().sm then return zeros(u32, n) end
-  local list = {}
-  for i = 1, n do list[i] = 0 end
-  return internal.launch.table_on(u32, list, nil, where)
-end
-
 local function new_copy(own, n)
   local memory = tensor(own.dtype, n)
   return memory.device == own.device and memory or memory:to(own.device)
@@ -201,7 +192,7 @@ local function space_of(p, own, config, stream, rank)
   if space.size < size then space.memory, space.size = new_copy(own, size), size end
   if space.n_flags < n_flags or not device().sm then
     space.n_flags = math.max(n_flags, space.n_flags)
-    space.flags = zeros_on(p.device, space.n_flags)
+    space.flags = on_device.zero_words(p.device, space.n_flags)
   end
   return space
 end

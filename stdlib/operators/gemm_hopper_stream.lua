@@ -34,7 +34,7 @@ function M.args(config, p, n_blocks, groups)
   local numbers = config.tile[1] * config.tile[2] // (GROUP * groups)
   local room = layout{WIDE, GROUP * groups, numbers // WIDE, n_blocks}
   return on_device.new(p.device, f32, room),
-    on_device.bring(p.device, zeros(i32, {groups, n_blocks}))
+    view(on_device.zero_words(p.device, groups * n_blocks), layout{groups, n_blocks})
 end
 
 -- {====== In a kernel ======
@@ -84,15 +84,15 @@ function M.hand_on(stream, sums, group, together)
   copy(in_fours(sums), room_of(stream, blockIdx.x, sums))
   fence()
   together:sync()
-  if threadIdx.x % GROUP == 0 then atomic_store(stream.flags, {group, blockIdx.x}, 1) end
+  if threadIdx.x % GROUP == 0 then atomic_store(stream.flags, {group, blockIdx.x}, u32(1)) end
 end
 
 --- Adds the sums of the block before, when they are there.
 function M.take(stream, sums, group, together)
   local other = blockIdx.x - 1
   if threadIdx.x % GROUP == 0 then
-    while atomic_load(stream.flags, {group, other}) == 0 do end
-    atomic_store(stream.flags, {group, other}, 0, {order = "relaxed"}) -- for the next launch
+    while atomic_load(stream.flags, {group, other}) == u32(0) do end
+    atomic_store(stream.flags, {group, other}, u32(0), {order = "relaxed"}) -- for the next launch
   end
   together:sync()
   axpby(1.0, room_of(stream, other, sums), 1.0, in_fours(sums))

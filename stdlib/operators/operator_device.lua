@@ -22,4 +22,13 @@ function M.bring(place, t) return t.device == place and t or t:to(place) end
 --- A new tensor on the device `place`.
 function M.new(place, dtype, layout) return M.bring(place, tensor(dtype, layout)) end
 
+--- n words that are 0 at once, also while a graph is recorded: zeros would be when it runs, and
+--- other launches may come before.
+function M.zero_words(place, n)
+  if not device().sm then return zeros(u32, n) end
+  local list = {}
+  for i = 1, n do list[i] = 0 end
+  return internal.launch.table_on(u32, list, nil, place)
+end
+
 return M

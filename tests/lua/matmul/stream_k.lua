@@ -1,6 +1,7 @@
 -- Stream-K on Hopper: tiles that two blocks share, of sums that are exact. Parts that end inside of
 -- tiles and between them, more rounds than two, tiles that overhang, several launches with the same
 -- flags; and the problems that it is not for.
+-- needs sm_90a
 local matmul_of = require "cuttle.matmul"
 local here = zeros(f32, 1).device
 local function small(rows, columns)
