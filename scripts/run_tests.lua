@@ -15,7 +15,8 @@
 -- and goes to the next such line. With --update a case that fails gets the message that it gives.
 -- Run by build/tests/support/states, cases take no process: each runs in a state of its own.
 -- Any other program prints TAP itself. With --by-status a program only has to exit with 0: so run
--- the examples, which stop with an error when what they compute is wrong.
+-- the examples, which stop with an error when what they compute is wrong. On the CPU engine `bench`
+-- then calls its function once: times there say nothing.
 -- With --arguments=TEXT programs get these words as arguments.
 -- With --platform=NAME those that scripts/platforms/skips.lua names are skipped, with its reason.
 -- Where there are no processes, states run all cases, and --processes runs elsewhere what they
@@ -336,12 +337,15 @@ end
 
 -- {====== Main ======
 
+local ONCE <const> = "-e 'dofile \"tests/support/once.lua\"' "
+
 local function run_test(path)
   if path:match("%.cases$") then
     return run_table(path)
   end
   local expected = read_expectations(shell.read_file(path), path)
-  local result = run_cuttle(quote(path) .. " " .. options.arguments)
+  local once = options.by_status and options.device == "cpu" and ONCE or ""
+  local result = run_cuttle(once .. quote(path) .. " " .. options.arguments)
   local golden = path:gsub("%.lua$", ".out")
   local why = result.code == 0 and skip_reason(result.out[1] or "")
   if why then

@@ -404,7 +404,8 @@ static int bench_measure(lua_State *L) {
   return 3;
 }
 
-/* One call, as where launches are watched: what it does is the question, not how long it takes. */
+/* One call, as where launches are watched or their texts are wanted: what it does is the question, not how long it
+   takes. */
 static int bench_once(lua_State *L) {
   luaL_checkany(L, 1);
   lua_settop(L, 1);
@@ -423,8 +424,8 @@ static const char
 /* bench(f[, {reps =, batches =}]): the median, over batches of `reps` back-to-back calls of f between two
    events of the current device, of milliseconds per call; then the fastest and slowest batch. One call
    comes before. Without reps a batch takes about 20 ms. Every way to it, whatever a script or a
-   module calls it, ends here: what a command set by _launch.bench_by takes the call, and while launches are watched
-   there is one call. */
+   module calls it, ends here: what a command set by _launch.bench_by takes the call, and while launches are watched,
+   or in `cuttle emit`, there is one call. */
 static int lang_bench(lua_State *L) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &bench_way) == LUA_TFUNCTION) {
     lua_insert(L, 1);
@@ -432,7 +433,11 @@ static int lang_bench(lua_State *L) {
     return lua_gettop(L);
   }
   lua_pop(L, 1);
-  return state_of(L)->taps.watch != NULL ? bench_once(L) : bench_measure(L);
+  CuttleState *s = state_of(L);
+  if (s->mode == STATE_EMIT) {
+    state_host_waits(L, "bench");
+  }
+  return s->taps.watch != NULL || s->mode == STATE_EMIT ? bench_once(L) : bench_measure(L);
 }
 
 /* _launch.bench_by(f): from now on f takes the calls of bench, in this state; nil: bench does. */

@@ -140,7 +140,8 @@ function manual_seed(n) end
 --- The result is the median over batches of consecutive calls, after one call that is not timed.
 --- A CUDA device is timed with two events, and the CPU engine with the clock. The options are
 --- `reps`, the number of calls per batch (by default, as many as run in about 20 ms), and
---- `batches` (by default 5).
+--- `batches` (by default 5). Where a command asks what a script does, and not how long it takes, as
+--- `cuttle check` and `cuttle emit` do, f is called once.
 ---
 ---     > ms, fastest, slowest = bench(function() layout{4, 8} end, {reps = 10})
 ---     > fastest <= ms and ms <= slowest

@@ -14,6 +14,9 @@ divide{grid = 1, block = 64}(zeros(i64, 64), 3)
 kernel("divide_2", function(x) printf("%d\n", x[0]) end){grid = 1, block = 1}(zeros(i32, 1))
 local own = setmetatable({n = 3}, {__constant = true})
 kernel("move", function(x, o) x[0] = x[o.n] end){grid = 1, block = 1}(zeros(f32, 8), own)
+local n_calls = 0
+bench(function() n_calls = n_calls + 1 end)
+assert(n_calls == 1, "bench called it " .. n_calls .. " times")
 ]]
 file:close()
 
