@@ -24,9 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = HERE.parents[2] / "scripts"
 SLOW_S = 5  # seconds in the browser that are worth a word
 
-# Sizes for an engine with one thread; with --whole all programs run without arguments.
-ARGUMENTS = {} if "--whole" in sys.argv else {
-    "moye_matmul.lua": ["512", "512", "128"], "sgemm_2d_blocktiling.lua": ["256"]}
+SMALL = """for path, arguments in pairs(dofile "tests/support/small.lua") do print(path, arguments) end"""
 
 # From the step that tunes on, the tile is what was fastest.
 CHOSEN = {"sgemm_steps.lua": (r"(?m)^((?: 8| 9|10) .* -  ).*$", r"\1#")}
@@ -47,6 +45,18 @@ def masked(program, text):
         in_table = bool(numbers and in_table or not numbers and HEAD.search(line))
         lines.append(line)
     return "\n".join(lines)
+
+
+def small_arguments():
+    """Of examples, by name: sizes at which they take the same paths."""
+    lines = subprocess.run([CUTTLE, "-e", SMALL], cwd=HERE.parents[2], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.splitlines()
+    return {words[0].split("/")[1]: words[1:] for words in map(str.split, lines)
+            if words[0].startswith("examples/")}
+
+
+# With --whole all programs run without arguments.
+ARGUMENTS = {} if "--whole" in sys.argv else small_arguments()
 
 
 def arguments_of(program):
