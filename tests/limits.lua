@@ -69,7 +69,7 @@ local limits <const> = {
       "emit_cuda.h CT_MARK_NAME_MAX",
     },
     ["tests/lua/kernel/bounded_unroll.lua"] = { "front_state.h FRONT_MAX_UNROLL" },
-    ["tests/lua/cpu/wide_grid.lua"] = { "simt_order.c MAX_BLOCKS" },
+    ["tests/lua/cpu/wide_grid.lua"] = { "simt.c MAX_BLOCKS" },
     ["tests/lua/program/limits.lua"] = { "simt_message.c MAX_BYTES" },
     ["tests/lua/kernel/many_specialisations.lua"] = { "launch.h LAUNCH_MAX_SPECS" },
     ["tests/c/test_dl.c"] = { "dl.c MAX_CANDIDATES" },

@@ -373,6 +373,16 @@ static CtStatus run_locked(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
   return status == CT_OK ? outcome(g, err) : status;
 }
 
+/* How many rows of blocks are taken together (simt_order.c), 1 for the order of their numbers. MAX_BLOCKS: in a band.
+   After a block fails, the work on later blocks of its band is wasted. */
+static int64_t band_of(const CtSimtJob *job) {
+  enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
+  const int64_t *grid = job->clusters;
+  bool is_free = job->watch == NULL || job->watch->ops->any_order;
+  bool has_bands = job->program->has_bands && is_free;
+  return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
+}
+
 static CtStatus make_job(CtSimtEngine *e, CtSimtGroup *g, const CtSimtEntry *entry, CtErr *err) {
   CtSimtJob *job = &g->jobs[g->n_jobs];
   *job = (CtSimtJob){.group = g,
@@ -396,7 +406,7 @@ static CtStatus make_job(CtSimtEngine *e, CtSimtGroup *g, const CtSimtEntry *ent
     job[-1].then = job;
   }
   atomic_store(&job->first->current, job->first);
-  job->band = ct_simt_band(job);
+  job->band = band_of(job);
   pthread_mutex_init(&job->print_lock, NULL);
   g->n_jobs++;
   return CT_OK;

@@ -2,7 +2,7 @@
 
    Blocks side by side along x often read the same rows of one tensor, and each reads its own
    columns of another. So a row of blocks reads all of the second tensor, from a far cache. The
-   engine therefore takes BAND rows of blocks together, column by column: what a block reads is
+   engine therefore takes CtSimtJob.band rows of blocks together, column by column: what a block reads is
    still near when the block below needs it.
 
    A kernel that reads each place once is faster in the order of the numbers, along rows of its
@@ -10,16 +10,6 @@
    The engine also keeps the order of the numbers if a user could see the difference: with atomic
    operations, with loops that may wait, and under a watcher that asks for that order. */
 #include "simt_plan.h"
-
-/* MAX_BLOCKS: in a band. After a block fails, the work on later blocks of its band is wasted. */
-enum { BAND = 8, MAX_BLOCKS = 1 << 24 };
-
-int64_t ct_simt_band(const CtSimtJob *job) {
-  const int64_t *grid = job->clusters;
-  bool is_free = job->watch == NULL || job->watch->ops->any_order;
-  bool has_bands = job->program->has_bands && is_free;
-  return has_bands && grid[0] <= MAX_BLOCKS / BAND ? ct_min(BAND, grid[1]) : 1;
-}
 
 /* Where a sample of the grid, or a choice, has its next cluster. */
 static int64_t place_of(const CtSimtJob *job, int64_t position) {

@@ -301,10 +301,7 @@ static inline void ct_simt_leave(CtWorker *k) {
   atomic_store(&k->stuck_at, UINT64_MAX);
   ct_simt_note_change(k->job);
 }
-/* simt_order.c: how many rows of blocks are taken together, 1 for the order of their numbers;
-   the block at a position of that order; are all blocks before number `failed` before
-   `position`? */
-int64_t ct_simt_band(const CtSimtJob *job);
+/* simt_order.c: the block at a position of the order; are all blocks before number `failed` before `position`? */
 void ct_simt_block_at(const CtSimtJob *job, int64_t position, int64_t bid[3]);
 bool ct_simt_is_over(const CtSimtJob *job, int64_t position, int64_t failed);
 /* Takes the work of a cluster that has not begun: the place of its first block. False: there is none to take. */
