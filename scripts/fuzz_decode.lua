@@ -33,13 +33,16 @@ local function is_often(n) return random(n) > 1 end
 
 -- {====== Problems ======
 
+local function host(t) return t:to "cpu" end
+
 local function cast_random(dtype, shape)
   if dtype == i8 then
     local list = {}
     for i = 1, size(row_major(shape)) do list[i] = random(-127, 127) end
-    return view(from_table(i8, list), row_major(shape))
+    return view(host(from_table(i8, list)), row_major(shape))
   end
-  return view(reference.cast(randn(f32, size(row_major(shape))):to "cpu", dtype), row_major(shape))
+  return view(host(reference.cast(host(randn(f32, size(row_major(shape)))), dtype)),
+    row_major(shape))
 end
 
 -- Numbers of different pages, (b, n).
@@ -50,14 +53,14 @@ local function random_pages(b, n)
     local j = random(i)
     list[i], list[j] = list[j], list[i]
   end
-  return view(from_table(i32, list), row_major { b, n })
+  return view(host(from_table(i32, list)), row_major { b, n })
 end
 
 -- Lengths of all kinds, some of them 0 or all that there is room for.
 local function random_lengths(b, room)
   local list = {}
   for i = 1, b do list[i] = one_of { 0, room, random(room), random(math.min(room, 70)) } end
-  return from_table(i32, list)
+  return host(from_table(i32, list))
 end
 
 -- Q, K, V and options, on the host.
@@ -68,7 +71,7 @@ local function problem(of)
   local kv = of.narrow and one_of { f8e4m3, i8 } or dtype
   if of.latent then hk, d, h = 1, 576, one_of { 1, 9, 16, 60 } end
   if of.pairs then h, s = one_of { 66, 100, 128 }, 1 end
-  local options = { lse = true, causal = is_often(2) }
+  local options = { lse = true, causal = is_often(2), lazy = is_often(2) }
   local first, rows = b, room
   if is_often(2) then
     rows = one_of { 64, 128 }
@@ -77,15 +80,15 @@ local function problem(of)
     options.block_table, first, room = random_pages(b, n), b * n, n * rows
   end
   options.cache_seqlens = random_lengths(b, room)
-  if of.narrow then options.k_scale, options.v_scale = 1 / 40, one_of { 0.5, 1 / 60 } end
+  if of.narrow then options.k_scale, options.v_scale = 1 / 32, one_of { 0.5, 1 / 64 } end
   local K = cast_random(kv, { first, hk, rows, d })
   local V = of.latent and view(K, layout({ first, 1, rows, 512 }, { rows * d, 0, d, 1 }))
     or cast_random(kv, { first, hk, rows, 32 * random(4) })
   if not of.latent and is_often(3) then
-    options.k = randn(dtype, row_major { b, hk, s, d }):to "cpu"
-    options.v = randn(dtype, row_major { b, hk, s, size(V, 3) }):to "cpu"
+    options.k = host(randn(dtype, row_major { b, hk, s, d }))
+    options.v = host(randn(dtype, row_major { b, hk, s, size(V, 3) }))
   end
-  return randn(dtype, row_major { b, h * hk, s, d }):to "cpu", K, V, options
+  return host(randn(dtype, row_major { b, h * hk, s, d })), K, V, options
 end
 
 -- {====== Comparison ======
@@ -119,7 +122,7 @@ local function errors(name, Q, K, V, options)
   local values = known[name].latent and view(on_device, V.layout) or to_device(V)
   local O, LSE = attention_decode(to_device(Q), on_device, values, own)
   local R, RL = reference.attention_decode(Q, K, V, options)
-  return distance(O:to "cpu", R:to "cpu"), distance(LSE:to "cpu", RL:to "cpu")
+  return distance(host(O), host(R)), distance(host(LSE), host(RL))
 end
 
 math.randomseed(SEED)
