@@ -37,7 +37,8 @@ local function uneven(b, most)
   return list
 end
 
--- bar: of the copy of 1 GiB; pages: sizes; narrow: also caches of 8 bits; latent: of 576 and 512.
+-- bar: of the copy of 1 GiB; pages: sizes; narrow: also caches of 8 bits; latent: of 576 and 512;
+-- lazy: also with that option.
 local rows <const> = on_gpu and {
   row("32 of 8192", equal(32, 8192), { bar = 0.97, pages = { 64, 16 }, narrow = 1.8 }),
   row("4 of 32768", equal(4, 32768), { bar = 0.97, pages = { 64, 16 }, narrow = 1.8 }),
@@ -45,7 +46,8 @@ local rows <const> = on_gpu and {
   row("256 of 1024", equal(256, 1024), { narrow = 1.8 }),
   row("32 of 100 to 65536", uneven(32, 65536), { bar = 0.9, pages = { 64 } }),
   row("latent, 16 heads, 64 of 8192", equal(64, 8192), { bar = 0.9, latent = true, h = 16 }),
-  row("latent, 128 heads, 64 of 8192", equal(64, 8192), { latent = true, h = 128 }),
+  row("latent, 128 heads, 64 of 8192", equal(64, 8192), { latent = true, lazy = true, h = 128 }),
+  row("latent, 128 heads, 7 of 65536", equal(7, 65536), { latent = true, lazy = true, h = 128 }),
 } or { row("2 of 40", equal(2, 40), { pages = { 16 }, narrow = 1, h = 2, hk = 1, d = 64 }) }
 
 local function keys_of(p)
@@ -184,6 +186,10 @@ local function fill(list, how, p)
   add_copy(list, "copy of as many bytes", bytes_of(p, ct.bf16))
   local set = p.latent and latent(p) or whole(p, ct.bf16)
   add(list, how, p, Q, set, "bf16", ct.bf16)
+  if p.lazy then
+    local lazy = { cache_seqlens = set[3].cache_seqlens, lazy = true }
+    add(list, how, p, Q, { set[1], set[2], lazy, plain = set.plain }, "lazy", ct.bf16)
+  end
   for _, config in ipairs(how.variants) do
     if (config.template:find "latent" ~= nil) == (p.latent or false) and not config.narrow then
       add(list, how, p, Q, set, "variant", ct.bf16, config)
@@ -247,6 +253,7 @@ end
 
 local function measure(p, how)
   local list = {}
+  math.randomseed(1) -- the same order of pages in each run
   fill(list, how, p)
   REGIME.rounds = how.rounds
   regimes.time(list, "eq", { eq = REGIME })

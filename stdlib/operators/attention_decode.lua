@@ -45,10 +45,10 @@ M.configs = {
     narrow = true },
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
-  { name = "latent hopper, pairs", template = LATENT_HOPPER, sm = 90, stages = 2, held = 4,
-    cluster = 2, from_rows = 17, registers = { 32, 160, 160 } },
-  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2, held = 4,
-    cluster = 1, from_rows = 17, registers = { 32, 160, 160 } },
+  { name = "latent hopper, pairs", template = LATENT_HOPPER, sm = 90, stages = 2, cluster = 2,
+    from_rows = 17, registers = { 40, 232 } },
+  { name = "latent hopper", template = LATENT_HOPPER, sm = 90, stages = 2, cluster = 1,
+    from_rows = 17, registers = { 40, 232 } },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
   { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
   { name = "plain", template = "cuttle.attention_decode_plain" },
@@ -114,7 +114,7 @@ local function variant_of(config, p)
               depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
               page_size = p.page_size, causal = p.causal and p.n_q > 1, tree = p.mask ~= nil,
               scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new,
-              kv_heads = p.kv_heads }
+              kv_heads = p.kv_heads, lazy = p.lazy }
   v.text = text_of(v)
   for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
   v.cluster = v.cluster or 1

@@ -51,20 +51,33 @@ local function weight(top, most)
   return fast.exp2(top - where(most == -math.huge, 0.0, most))
 end
 
---- Elements of a row's result, which are to be divided by `sum`: each(f) calls f(column, value).
-function M.store_elements(variant, args, place, sum, each)
+-- What a row's sums are to be multiplied by where `sum` is that of its exponentials.
+local function factor_of(variant, args, place, sum)
+  local factor = where(sum == 0.0, 0.0, 1.0 / sum)
+  if variant.scaled then factor = factor * args.v_scale[{ place.kv_head, place.b }] end
+  return factor
+end
+
+--- Pairs of elements of a row's result, which are to be divided by `sum`: each(f) calls
+--- f(number of the pair, two values).
+function M.store_pairs(variant, args, place, sum, each)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
   if is_there then
-    local factor = where(sum == 0.0, 0.0, 1.0 / sum)
-    if variant.scaled then factor = factor * args.v_scale[{ place.kv_head, place.b }] end
-    each(function(d, value)
-      args.O[{ query, d, head, place.b }] = cast(value * factor, args.O.dtype)
+    local factor, row = factor_of(variant, args, place, sum), args.O(query, _, head, place.b)
+    local pair = fragment(args.O.dtype, 2)
+    each(function(i, a, b)
+      pair[0], pair[1] = cast(a * factor, args.O.dtype), cast(b * factor, args.O.dtype)
+      copy(pair, tile(row, {2}, {i}))
     end)
   end
 end
 
 local function store_row(variant, args, place, d, value, sum)
-  M.store_elements(variant, args, place, sum, function(f) f(d, value) end)
+  local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
+  if is_there then
+    local factor = factor_of(variant, args, place, sum)
+    args.O[{ query, d, head, place.b }] = cast(value * factor, args.O.dtype)
+  end
 end
 
 --- The logarithm of a row's sum of exponentials.

@@ -7,7 +7,7 @@
 --   mask       (keys,queries,B), or nil
 --   k_scale, v_scale  (Hk,B) f32, or nil
 --   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size
---   causal, scale, config, bits, stream, dtype, device
+--   causal, scale, lazy, config, bits, stream, dtype, device
 --   out, lse   the tensors that the caller gets
 local internal = ...
 local tiles = require "cuttle.tiles"
@@ -21,8 +21,8 @@ local op = "attention_decode"
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
 local known_options <const> =
-  { "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_scale", "lse", "out",
-    "scale", "stream", "tree_mask", "v", "v_scale" }
+  { "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_scale", "lazy", "lse",
+    "out", "scale", "stream", "tree_mask", "v", "v_scale" }
 
 -- {====== Tensors ======
 
@@ -99,9 +99,12 @@ end
 -- {====== Options ======
 
 local function check_kinds(options)
-  if options.causal ~= nil and type(options.causal) ~= "boolean" then
-    fail("causal is of type %s; expected true or false", tiles.type_name(options.causal))
-  elseif options.scale ~= nil and type(options.scale) ~= "number" then
+  for _, key in ipairs { "causal", "lazy" } do
+    if options[key] ~= nil and type(options[key]) ~= "boolean" then
+      fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
+    end
+  end
+  if options.scale ~= nil and type(options.scale) ~= "number" then
     fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
   elseif options.scale ~= nil and options.scale <= 0 then
     fail("scale is %s; expected a positive number", options.scale)
@@ -244,6 +247,7 @@ local function new_problem(q, k, v, options)
            batches = q.extent[1], heads = q.extent[2], kv_heads = k.extent[2],
            group = q.extent[2] // k.extent[2], n_q = q.extent[3], depth = depth,
            depth_v = v.extent[4], causal = options.causal or false,
+           lazy = options.lazy or false,
            scale = options.scale or 1 / math.sqrt(depth), config = options.config,
            bits = options.bits, stream = options.stream, Q = rows_first(q), K = rows_first(k),
            V = rows_first(v) }

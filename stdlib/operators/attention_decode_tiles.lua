@@ -144,8 +144,14 @@ local function is_masked(self, piece, first, keys)
   return first + keys > min(piece.last, pages.first_masked(self.variant, piece))
 end
 
+--- The scores of keys that a row does not see, of `keys` keys from `first` on, become -infinity. Of
+--- self it needs variant, args, some_S, rows and place.
+function M.mask(self, piece, first, keys)
+  if is_masked(self, piece, first, keys) then hide(self, piece, first) end
+end
+
 --- S of a tile of `keys` keys from `first` on becomes P. Returns whether O must be multiplied by
---- rows.shrink. Of self it needs variant, args, some_S, rows and place.
+--- rows.shrink. It needs what M.mask needs.
 function M.probabilities(self, piece, first, keys, factor)
   local grows
   if is_masked(self, piece, first, keys) then

@@ -5,7 +5,7 @@
 --   sums    its part of the sums of exponentials
 --   shrink  by what a block's maxima make the sums before it smaller
 -- `meet`, if there, is called with the maxima of a block, which it may raise: another warp group
--- may have more of the row.
+-- may have more of the row. `tell`, if there, is called with what `tops` will be.
 local internal = ...
 local M = {}
 
@@ -99,6 +99,10 @@ function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
     copy(new, tops)
   else
     grows = vote_any(growth(rows, new, last) > (lazy and LAZY or 0.0))
+    if rows.tell then
+      for r = 0, last do new[r] = where(grows, max(tops[r], new[r]), tops[r]) end
+      rows.tell(new)
+    end
     if grows then
       for r = 0, last do
         local top = max(tops[r], new[r])

@@ -55,7 +55,8 @@ end
 local function problem(c)
   local B, S, D, capacity = #c.lengths, c.S or 1, c.D, c.capacity or 300
   local options = {cache_seqlens = from_table(i32, c.lengths), lse = true, causal = c.causal,
-                   bits = c.bits, scale = c.scale, k_scale = c.k_scale, v_scale = c.v_scale}
+                   lazy = c.lazy, bits = c.bits, scale = c.scale, k_scale = c.k_scale,
+                   v_scale = c.v_scale}
   local first, length = B, capacity
   if c.page then options.block_table, first = pages(B, capacity, c.page) end
   if c.page then length = c.page end
@@ -152,7 +153,7 @@ if not on_gpu or device().sm == 90 then
   assert(try(PAIRS, {dtype = bf16, H = 70, HK = 1, D = 576, DV = 512, latent = true,
                      page = 64, lengths = {300, 3, 0, 200}, parts = {1, 5}}) == true)
   assert(try(LATENT_HOPPER, {dtype = f16, H = 9, HK = 1, S = 2, D = 576, DV = 512, latent = true,
-                             causal = true, lengths = {1, 150}, capacity = 170,
+                             causal = true, lazy = true, lengths = {1, 150}, capacity = 170,
                              parts = {1, 3}}) == true)
 end
 
@@ -216,6 +217,8 @@ message(Q, K, K, {block_table = view(from_table(i32, {1, 2, 3}), row_major{3, 1}
 -- expect: attention_decode: cache_seqlens is missing; a block_table needs the keys that each sequence has
 message(Q, K, K, {k = K})
 -- expect: attention_decode: v is missing; keys and values are appended together
+message(Q, K, K, {lazy = 1})
+-- expect: attention_decode: lazy is of type number; expected true or false
 message(Q, K, K, {bits = "same"})
 -- expect: attention_decode: bits is same; expected "batch_invariant"
 message(Q, K, K, {causal = true, tree_mask = zeros(u8, row_major{3, 1, 1})})
