@@ -167,13 +167,10 @@ local function take_by_vectors(c, row, list, k)
     end
   end
   sync_threads()
-  for i in range(threadIdx.x, min(near.count[0], c.capacity), c.threads) do
-    local at, now = near.numbers[i], fragment(row.x.dtype, c.width)
-    copy(tile(row.x, { c.width }, { row.start + at }), now)
-    for e = 0, c.width - 1 do
-      local v = cast(now[e], f32)
-      if v >= limit then top.put(list, numbers.number(v, true), at * c.width + e) end
-    end
+  for i in range(threadIdx.x, min(near.count[0], c.capacity) * c.width, c.threads) do
+    local column = near.numbers[i // c.width] * c.width + i % c.width
+    local v = cast(row.x[row.first + column], f32)
+    if v >= limit then top.put(list, numbers.number(v, true), column) end
   end
   sync_threads()
   return where(near.count[0] > c.capacity, c.capacity + 1, list.count[0])
@@ -259,6 +256,7 @@ end
 -- threads, nil: no list), n (vectors of a long row, nil), and what top.narrow asks.
 local function make(c)
   return kernel("sample", function(x, out, columns, k, p, scale, min_p, seed)
+    grid_dependency_wait()
     local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns,
       start = c.n and call.like(blockIdx.x, size(x)) * c.n }
     local d = { out = out, p = p, scale = scale, min_p = min_p, has_min = c.has_min,
@@ -348,7 +346,7 @@ M.sample = call.define(op, 1, { "min_p", "seed", "temperature", "top_k", "top_p"
     if by_proposals then return { by_proposals }, tensors end
     if o.k or o.p then
       local k, threads = kernel_of(x, o)
-      return { { kernel = k, launch = { grid = x.n_rows, block = threads },
+      return { { kernel = k, launch = { grid = x.n_rows, block = threads, pdl = true },
         args = { n = 8, x.flat, found[1].flat, x.columns, o.k, o.p and f32(o.p),
           f32(1.0 / o.temperature), o.min_p and f32(o.min_p), o.seed } } }, tensors
     end
