@@ -28,6 +28,7 @@ function M.route(logits, k, options) return named(k, route.call(logits, k, optio
 --- The same, as a function that launches it again; and what it fills.
 function M.prepare_route(logits, k, options)
   local launch, results = route.call:prepare(logits, k, options or {})
+  clear(results[3]) -- nobody has made the ends yet; on the CPU, who prepares a product reads them
   return launch, named(k, table.unpack(results))
 end
 

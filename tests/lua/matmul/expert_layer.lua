@@ -173,3 +173,8 @@ layer_of(20, 24, 16, 4, 2, {combine = "atomic", activation = function(g, u) retu
 layer_of(0, 24, 16, 4, 2, {})
 -- expect: 0	true
 -- expect: nil	true
+
+-- A product may be prepared before the routing is launched: until then no group has rows.
+local _, routing = require "cuttle.expert_layer".prepare_route(randn(f32, row_major{20, 4}), 2)
+print(table.concat(routing.ends:totable(), " "))
+-- expect: 0 0 0 0
