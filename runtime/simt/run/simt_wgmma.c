@@ -154,10 +154,11 @@ static void set_scratch(Wgmma *g, char *at) {
   g->bits = at + 4 * (m->size[A] + most);
 }
 
-/* The tile as a block of the pair has it: at the same place of that block's memory. */
+/* The tile as a block of the pair has it: at the same place of that block's memory. An operand that the product does
+   not have is nowhere. */
 static Tile tile_in(const Wgmma *g, const Tile *t, int block) {
   Tile there = *t;
-  if (g->pair != NULL) {
+  if (g->pair != NULL && t->own != NULL) {
     there.ptr = g->pair[block].shared + (t->own - g->self->shared);
   }
   return there;
