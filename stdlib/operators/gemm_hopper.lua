@@ -28,7 +28,8 @@
 --              C is stored across them. The tile is {bN, bM, bK}
 --   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
 --              groups
---   gathers    for nested matrices, which the group that loads gathers (gemm_hopper_nested.lua)
+--   gathers    for nested matrices and rows by an index, which the group that loads gathers
+--              (gemm_hopper_nested.lua)
 local internal = ...
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"

@@ -1,7 +1,7 @@
 -- gemm_hopper_nested.lua: how the warp group that loads for gemm_hopper.lua brings tiles of nested
--- matrices, which TMA does not copy: all its threads gather them by cp.async (gemm_nested.lua). A
--- slot is full when TMA has brought its part, if there is one, and each thread has said that its
--- copies are there, which it does LAG tiles of K later.
+-- matrices, and rows of groups by an index, which TMA does not copy: all its threads gather them by
+-- cp.async (gemm_nested.lua). A slot is full when TMA has brought its part, if there is one, and
+-- each thread has said that its copies are there, which it does LAG tiles of K later.
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
