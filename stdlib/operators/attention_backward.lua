@@ -28,12 +28,13 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 local HOPPER <const> = "cuttle.attention_backward_hopper"
 M.configs = {
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 64, rows = 128, groups = 2,
-    stages = 2, registers = { 24, 240 }, by_rows = true, ahead = true, held = 32 },
+    stages = 2, registers = { 24, 240 }, by_rows = true, ahead = true, held = 32,
+    idle = 8, stay = true, cut = true },
   { name = "hopper 64x128", template = HOPPER, sm = 90, depth = 128, rows = 64, groups = 2,
-    stages = 2, registers = { 24, 240 } },
+    stages = 2, registers = { 24, 240 }, idle = 8, stay = true, cut = true },
   { name = "hopper 64x64", template = HOPPER, sm = 90, depth = 256, rows = 64, groups = 2,
     stages = 2, registers = { 24, 240 }, by_depth = true, ahead = true, held = 64,
-    held_where = "full" },
+    held_where = "full", cut = true },
   { name = "mma 64x32", template = "cuttle.attention_backward_mma", sm_from = 80, depth = 128,
     rows = 64, columns = 32, warps = 4 },
   { name = "plain", template = "cuttle.attention_backward_plain" },
@@ -80,9 +81,9 @@ local function steps_of(config, p)
   local by_config = scores.kept(made, variant.score)
   local by_text = by_config[config] or {}
   by_config[config] = by_text
-  local text = ("%s %d %s %s %s %s %s %s"):format(p.dtype.name, variant.depth, variant.depth_v,
-    variant.causal, variant.is_whole, variant.packed, p.deterministic,
-    variant.score and variant.score.text)
+  local text = ("%s %d %s %s %s %s %s %s %s %s"):format(p.dtype.name, variant.depth,
+    variant.depth_v, variant.causal, variant.is_whole, variant.packed, p.deterministic,
+    variant.fused, variant.tail, variant.score and variant.score.text)
   by_text[text] = by_text[text] or template.make(variant)
   local steps = template.plan(p, by_text[text], variant)
   if p.score and p.score.sinks then steps[#steps + 1] = sinks.step(p, steps[1]) end

@@ -1,8 +1,10 @@
 -- attention_backward_group.lua: a warp group of attention_backward_hopper.lua that multiplies: P'
 -- and dS' of a tile of queries, its sums of dK and dV, and its part of dQ.
 local packed = require "cuttle.attention_backward_packed"
+local tail = require "cuttle.attention_backward_tail"
 local tiles = require "cuttle.attention_backward_tiles"
 local turns = require "cuttle.attention_backward_turns"
+local walk = require "cuttle.attention_backward_walk"
 local boxes, of_first_lane = tiles.boxes, tiles.of_first_lane
 local each_head = tiles.each_head
 local M = {}
@@ -81,7 +83,9 @@ local function new_group(variant, plan, args, smem, bars)
     plan.dKV:partition_shape_C{KEYS, plan.own_depth}
   local copier = plan.store_dS:get_slice(thread)
   local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
-    number = number, thread = thread, is_first = thread == 0, own_K = t.own_K, own_V = t.own_V,
+    number = number, thread = thread, is_first = thread == 0,
+    own_K = variant.stay and smem.dK(_, _, number) or t.own_K,
+    own_V = variant.stay and smem.dV(_, _, number) or t.own_V,
     first_row = by_depth and number * plan.own_rows or 0,
     K = kq:partition_A(t.K), V = kq:partition_A(t.V),
     Q = kq:partition_B(t.Q), dO = kq:partition_B(t.dO),
@@ -274,6 +278,19 @@ function Group:begin_next_scores()
   self:begin_scores(where(self.left > 0, q.slot, slot))
 end
 
+-- Q's slot is free. But where blocks stay, that of the last tile is not, as its scores are computed
+-- again, until `at_end`. left: the tiles that are left, then.
+function Group:release_Q(slot, left, at_end)
+  local is_first, again = self.is_first, self.variant.stay and self.variant.ahead
+  if again then
+    local is_now
+    if at_end then is_now = left == 0 else is_now = left > 0 end
+    if is_first and is_now then self.bars.Q_empty[slot]:arrive() end
+  elseif not at_end and is_first then
+    self.bars.Q_empty[slot]:arrive()
+  end
+end
+
 -- dK of a tile, by depth.
 function Group:begin_dK()
   local plan, slot, q, other = self.plan, self.slot.slot, self.q.slot, self.other
@@ -295,6 +312,7 @@ function Group:finish_step()
   wgmma_wait(2)
   if self.is_first then bars.dO_empty[o.slot]:arrive() end
   wgmma_wait(1)
+  local own
   for i = 1, plan.parts do
     self:hand_over_dQ()
     if i < plan.parts then
@@ -302,12 +320,14 @@ function Group:finish_step()
     end
     if i == 1 then
       wgmma_wait(plan.parts > 1 and 1 or 0)
-      if self.is_first then bars.Q_empty[q.slot]:arrive() end
+      own = q.slot
+      self:release_Q(own, self.left - 1)
       if self.variant.ahead then self:begin_next_scores() else q:advance() end
     end
     if i < plan.parts then wgmma_wait((i == 1 and self.variant.ahead) and 1 or 0) end
   end
   wgmma_wait(0)
+  self:release_Q(own, self.left, true)
   o:advance()
   slot:advance()
 end
@@ -336,8 +356,9 @@ function Group:step(m, masked)
     local own = q.slot
     self:hand_over_dQ(function() self:begin_next_scores() end)
     wgmma_wait(1)
-    if self.is_first then bars.Q_empty[own]:arrive() end
+    self:release_Q(own, self.left)
     wgmma_wait(0)
+    self:release_Q(own, self.left, true)
     slot:advance()
     return
   end
@@ -395,7 +416,7 @@ function Group:each_tile(first, last)
 end
 
 -- A tile of dK and one of dV, in shared memory, to global memory.
-function Group:store_boxes()
+function Group:store_boxes(own_K, own_V)
   local variant, args = self.variant, self.args
   if self.is_first then
     local n, d = args.n * variant.groups + self.number, 0
@@ -404,10 +425,10 @@ function Group:store_boxes()
       tma_store(s, boxes(t, {KEYS, self.plan.own_depth}, args.k)(_, _, n, d, args.kv_head,
         args.batch))
     end
-    store(args.dV, self.own_V)
-    store(args.dK, self.own_K)
+    store(args.dV, own_V)
+    store(args.dK, own_K)
     tma_store_commit()
-    tma_store_wait(0)
+    if not variant.stay then tma_store_wait(0) end
   end
 end
 
@@ -426,10 +447,41 @@ end
 -- The sums of dK and dV to the memory that held K and V, which no group reads any more, and out.
 function Group:store()
   local variant, plan, args, dK, dV = self.variant, self.plan, self.args, self.dK, self.dV
-  local copier = plan.store_dKV:get_slice(self.thread)
   for j in range(plan.own_depth // 8) do
     each_of(j, function(at) dK[at] = dK[at] * args.scale end)
   end
+  if variant.stay then self:leave_tile() end
+  if variant.tail then
+    if args.n_parts > 1 then
+      tail.store(variant, plan, args, self.thread, self.number, dK, dV)
+    else
+      self:store_whole()
+    end
+  else
+    self:store_whole()
+  end
+end
+
+-- What the last tile's sums go out through is free again, in all groups.
+function Group:await_stores()
+  if self.is_first then tma_store_wait(0) end
+  self.all:sync()
+end
+
+-- K and V are free for the next tile, and parts of dQ are no longer read.
+function Group:leave_tile()
+  if self.is_first then
+    self.bars.V_empty[0]:arrive()
+    self.bars.K_empty[0]:arrive()
+  end
+  self.turns.empty:sync()
+  self.turns.free:arrive()
+end
+
+-- The same of a block that is not cut.
+function Group:store_whole()
+  local variant, plan, dK, dV = self.variant, self.plan, self.dK, self.dV
+  local copier = plan.store_dKV:get_slice(self.thread)
   self.all:sync()
   local function narrow(sums, s)
     copy(plan.store_dKV, copier:retile_S(cast(sums, variant.dtype)), copier:partition_D(s))
@@ -441,44 +493,65 @@ function Group:store()
   if variant.packed and self.n_keys < KEYS then
     self:store_rows()
   else
-    self:store_boxes()
+    self:store_boxes(self.own_K, self.own_V)
   end
 end
 
-function M.multiply_all(variant, plan, args, smem, bars)
-  local group = new_group(variant, plan, args, smem, bars)
-  group.first_key = args.n * plan.keys + (variant.by_depth and 0 or group.number * KEYS)
-  group.n_keys = args.n_k - group.first_key
-  if variant.score then group.head = args.kv_head * args.group end
-  clear(group.dK)
-  clear(group.dV)
-  bars.K_full[0]:wait(0)
-  bars.V_full[0]:wait(0)
-  if variant.held then copy(plan.read, group.held.from, group.held.to) end
+-- A block's tile of keys.
+function Group:tile(args)
+  local variant, bars, kv = self.variant, self.bars, self.kv
+  self.args = args
+  self.first_key = args.n * self.plan.keys + (variant.by_depth and 0 or self.number * KEYS)
+  self.n_keys = args.n_k - self.first_key
+  if variant.score then self.head = args.kv_head * args.group end
+  clear(self.dK)
+  clear(self.dV)
+  bars.K_full[0]:wait(kv and kv.parity or 0)
+  bars.V_full[0]:wait(kv and kv.parity or 0)
+  if kv then
+    kv:advance()
+    self:await_stores()
+  end
+  if variant.held then copy(self.plan.read, self.held.from, self.held.to) end
   local function multiply()
     each_head(variant, args, function(head, first, last, list)
-      if variant.score then group.head = head end
+      if variant.score then self.head = head end
       if list ~= nil then
-        group:each_listed_tile(list)
+        self:each_listed_tile(list)
       else
-        group:each_tile(first, last)
+        self:each_tile(first, last)
       end
     end)
   end
   if variant.ahead then
     each_head(variant, args, function(_, first, last)
-      group.left = group.left + max(last - first, 0)
+      self.left = self.left + max(last - first, 0)
     end)
-    if group.left > 0 then
-      bars.Q_full[0]:wait(0)
-      group:begin_scores(0)
+    if self.left > 0 then
+      local slot, parity = 0, 0
+      if kv then slot, parity = self.q.slot, self.q.parity end
+      bars.Q_full[slot]:wait(parity)
+      self:begin_scores(slot)
       wgmma_wait(0)
       multiply()
     end
   else
     multiply()
   end
-  group:store()
+  self:store()
+end
+
+function M.multiply_all(variant, plan, args, smem, bars)
+  local group = new_group(variant, plan, args, smem, bars)
+  if not variant.stay then
+    group:tile(args)
+    return
+  end
+  group.kv = pipeline_state(1)
+  walk.each_told_tile(variant, args, smem.numbers, function(own)
+    setmetatable({ left = i32(0) }, { __index = group }):tile(own)
+  end)
+  if group.is_first then tma_store_wait(0) end
 end
 
 return M

@@ -29,14 +29,23 @@
 --   held        columns of V's depth that a group keeps in registers, nil: none. The products dP'
 --               then read less of shared memory
 --   held_where  "full": only there, as the loop with masks leaves too few registers
+--   stay        blocks stay for many tiles of keys, where there are no masks, turns or packed
+--               sequences: see attention_backward_walk.lua
+--   cut         the last of these tiles, or blocks, are cut into parts: attention_backward_tail.lua
+--   idle        where causal, a warp does work of the kernel before for other heads, see
+--               attention_backward_idle.lua, and reads so many times 16 bytes of O and dO at once
+-- For tests, lead and n_sms replace what these modules would choose.
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
+local idle = require "cuttle.attention_backward_idle"
 local packed = require "cuttle.attention_backward_packed"
 local rows_of = require "cuttle.attention_backward_rows"
 local scores = require "cuttle.attention_score"
+local tail_of = require "cuttle.attention_backward_tail"
 local tiles_of = require "cuttle.attention_backward_tiles"
 local tma = require "cuttle.tma_rules"
 local turns = require "cuttle.attention_backward_turns"
+local walk = require "cuttle.attention_backward_walk"
 local boxes, of_first_lane = tiles_of.boxes, tiles_of.of_first_lane
 local each_head, tile_in = tiles_of.each_head, tiles_of.tile_in
 local piece_of, pieces = tiles_of.piece_of, tiles_of.pieces
@@ -75,8 +84,21 @@ end
 -- The keys of a block.
 local function keys_of(config) return config.by_depth and KEYS or KEYS * config.groups end
 
+-- Tiles of keys of all heads.
+local function n_tiles_of(p, config)
+  return cdiv(p.n_k, keys_of(config)) * p.kv_heads * p.batches
+end
+
+-- How the last tiles are cut, nil: they are not.
+local function tail_plan(p, config)
+  return tail_of.plan(p, config, n_tiles_of(p, config), cdiv(p.n_q, config.rows))
+end
+
 function M.variant(p, config)
-  return { depth = config.depth, is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
+  local fused = idle.lead(p, config, cdiv(p.n_k, keys_of(config))) ~= nil
+  return { fused = fused, tail = tail_plan(p, config) ~= nil,
+           stay = walk.is_for(p, config, n_tiles_of(p, config)),
+           depth = config.depth, is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
            held = (config.held_where ~= "full" or not (p.causal or p.score)) and config.held }
 end
 
@@ -108,6 +130,7 @@ local function plan_of(variant)
     dO = tile_to_shape(k_major, {rows, depth, O_stages}), O_stages = O_stages,
     dS = tile_to_shape(k_major, {keys, rows, SLOTS}),
     sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, part, groups}),
+    staged = tile_to_shape(k_major, {KEYS, own_depth, groups}),
     of_rows = layout({rows, variant.stages}, {1, rows}),
     of_O_rows = layout({rows, O_stages}, {1, rows}),
     store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),
@@ -116,20 +139,26 @@ local function plan_of(variant)
   }
 end
 
+-- Calls f(args) for each tile of keys of the block, in a warp that does not load.
+local function each_told(variant, args, smem, f)
+  if variant.stay then walk.each_told_tile(variant, args, smem.numbers, f) else f(args) end
+end
+
 -- {====== The group that loads ======
 
-local function load_all(variant, plan, args, smem, bars)
+-- A tile of K and V, then tiles of queries. `kv`, `state` and `of_O` are the places in the rings.
+local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
   local rows, depth, batch = variant.rows, variant.depth, args.batch
-  local load = packed.new_load(variant, bars)
   local function load_keys(t, s, full)
     load(plan.KV_bytes, function() return s end, full, args.n_k - args.n * plan.keys, function(bar)
       tma_load(boxes(t, {plan.keys, depth}, args.k)(_, _, args.n, 0, args.kv_head, batch), s, bar)
     end)
   end
+  if kv then bars.K_empty[0]:wait(kv.parity) end
   load_keys(args.K, smem.K, bars.K_full[0])
+  if kv then bars.V_empty[0]:wait(kv.parity) end
   load_keys(args.V, smem.V, bars.V_full[0])
-  local state = pipeline_state(variant.stages, {parity = 1})
-  local of_O = variant.by_depth and pipeline_state(plan.O_stages, {parity = 1}) or state
+  if kv then kv:advance() end
   each_head(variant, args, function(head, first, last, list)
     local gQ = boxes(args.Q, {rows, depth}, args.q)(_, _, _, 0, head, batch)
     local gdO = boxes(args.dO, {rows, depth}, args.q)(_, _, _, 0, head, batch)
@@ -142,6 +171,7 @@ local function load_all(variant, plan, args, smem, bars)
       local function own_Q() return smem.Q(_, _, slot) end
       load(plan.QO_bytes, own_Q, bars.Q_full[slot], n_own, function(bar)
         tma_load(gQ(_, _, number), own_Q(), bar)
+        if variant.fused and m == first then idle.await(variant, args) end
         tma_load(gL(_, packed.tile_at(args, number)), smem.L(_, slot), bar)
       end)
       if variant.by_depth then slot = of_O.slot end
@@ -157,10 +187,26 @@ local function load_all(variant, plan, args, smem, bars)
   end)
 end
 
+local function load_all(variant, plan, args, smem, bars)
+  local load = packed.new_load(variant, bars)
+  local state = pipeline_state(variant.stages, {parity = 1})
+  local of_O = variant.by_depth and pipeline_state(plan.O_stages, {parity = 1}) or state
+  local kv = variant.stay and pipeline_state(1, {parity = 1})
+  local function load_own(own)
+    load_tile(variant, plan, own, smem, bars, load, kv, state, of_O)
+  end
+  if variant.stay then
+    walk.each_tile(variant, args, smem.numbers, load_own)
+  else
+    load_own(args)
+  end
+end
+
 -- {====== The warps that add dQ ======
 
-local function add_all(variant, plan, args, smem)
-  local number = of_first_lane(threadIdx.x // WARP) - 1
+local function add_tile(variant, plan, args, smem)
+  local number, is_first = of_first_lane(threadIdx.x // WARP) - 1, threadIdx.x % WARP == 0
+  if is_first then idle.await(variant, args) end
   turns.add_all(variant, args, smem.sum, number, GROUP, function(f)
     each_head(variant, args, function(head, first, last, list)
       local gdQ = pieces(plan, args, head)
@@ -175,6 +221,12 @@ local function add_all(variant, plan, args, smem)
   end)
 end
 
+local function add_all(variant, plan, args, smem)
+  each_told(variant, args, smem, function(own)
+    add_tile(variant, plan, own, smem)
+  end)
+end
+
 -- {====== The kernels ======
 
 -- What the block is told of its place in the problem.
@@ -186,27 +238,60 @@ local function place_of(variant, args)
     end
   else
     args.n_q, args.n_k = size(args.Q, 0), size(args.K, 0)
-    args.n, args.kv_head, args.batch = tiles_of.own_block(variant)
+    args.n_blocks, args.kv_heads = cdiv(args.n_k, args.keys), size(args.K, 2)
+    if variant.tail then args.n_parts = size(args.parts, 4) end
+    if variant.stay then return args end
+    if variant.tail then
+      local own = tail_of.place(args, tiles_of.of_first_lane(blockIdx.x))
+      for key, value in pairs(own) do args[key] = value end
+    else
+      args.n, args.kv_head, args.batch = tiles_of.own_block(variant)
+    end
     args.b = args.batch
     if variant.deterministic then args.n = gridDim.x - 1 - args.n end
   end
   return args
 end
 
+-- Memory of dS, P and parts of dQ where blocks stay: dK and dV go out through the same.
+local function share_sums(variant, plan, smem)
+  local dtype, n = variant.dtype, size(plan.dS)
+  local of_scores = shared(dtype, layout(variant.by_depth and 2 * n or n))
+  local sums = shared(f32, layout(size(plan.sum)))
+  smem.dS, smem.sum = view(tile(of_scores, {n}, {0}), plan.dS), view(sums, plan.sum)
+  if variant.by_depth then smem.P = view(tile(of_scores, {n}, {1}), plan.dS) end
+  smem.dK, smem.dV = view(of_scores, plan.staged), view(recast(sums, dtype), plan.staged)
+end
+
+local function shared_memory(variant, plan)
+  local dtype = variant.dtype
+  local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
+                 Q = shared(dtype, plan.QO), dO = shared(dtype, plan.dO) }
+  if variant.stay then
+    share_sums(variant, plan, smem)
+  else
+    smem.dS, smem.sum = shared(dtype, plan.dS), shared(f32, plan.sum)
+  end
+  smem.L, smem.D = shared(f32, plan.of_rows), shared(f32, plan.of_O_rows)
+  if variant.by_depth and not variant.stay then smem.P = shared(dtype, plan.dS) end
+  return smem
+end
+
 local function run_block(variant, plan, args)
-  local dtype, stages, groups = variant.dtype, variant.stages, variant.groups
+  local stages, groups = variant.stages, variant.groups
   args.keys = plan.keys
   args = place_of(variant, args)
-  local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
-                 Q = shared(dtype, plan.QO), dO = shared(dtype, plan.dO),
-                 dS = shared(dtype, plan.dS), sum = shared(f32, plan.sum),
-                 L = shared(f32, plan.of_rows), D = shared(f32, plan.of_O_rows) }
-  if variant.by_depth then smem.P = shared(dtype, plan.dS) end
+  local smem = shared_memory(variant, plan)
   local bars = { K_full = mbarrier(1, 1), V_full = mbarrier(1, 1),
                  Q_full = mbarrier(stages, 1), Q_empty = mbarrier(stages, groups),
                  dO_full = mbarrier(plan.O_stages, 1),
                  dO_empty = mbarrier(plan.O_stages, groups) }
   if variant.packed then bars.part = mbarrier(1, 1) end
+  if variant.stay then
+    bars.K_empty, bars.V_empty = mbarrier(1, groups), mbarrier(1, groups)
+    smem.numbers = walk.new(groups * (1 + GROUP // WARP))
+  end
+  if variant.fused then smem.idle = idle.buffer(variant) end
   sync_threads()
   if threadIdx.x < GROUP then
     setmaxnreg(variant.registers[1])
@@ -214,6 +299,8 @@ local function run_block(variant, plan, args)
       load_all(variant, plan, args, smem, bars)
     elseif turns.is_one(variant) then
       add_all(variant, plan, args, smem)
+    elseif variant.fused and threadIdx.x >= WARP * (1 + groups) then
+      idle.run(variant, args, smem.idle)
     end
   else
     setmaxnreg(variant.registers[2])
@@ -236,6 +323,13 @@ local function make_main(variant)
       run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
         dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters,
         list = list, operands = operands })
+    end, {min_blocks = 1})
+  elseif variant.fused or variant.stay or variant.tail then
+    return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, counters, O, LSE,
+                                 ready, lead, parts, n_whole)
+      run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
+        dV = dV, group = group, c = c, scale = scale, turns = counters, O = O, LSE = LSE,
+        ready = ready, lead = lead, parts = parts, n_whole = n_whole })
     end, {min_blocks = 1})
   elseif variant.packed or variant.deterministic then
     return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters)
@@ -276,7 +370,10 @@ local function make_last(variant)
   end)
 end
 
-function M.make(variant) return { main = make_main(variant), last = make_last(variant) } end
+function M.make(variant)
+  return { main = make_main(variant), last = make_last(variant),
+           parts = variant.tail and tail_of.make { keys = keys_of(variant) } }
+end
 
 -- {====== The launches ======
 
@@ -288,30 +385,47 @@ function M.plan(p, kernels, variant)
     local n_parts = variant.groups * plan_of(variant).parts
     counters = rows_of.new(p, { n_tiles, n_parts, p.heads, p.batches }, i32)
   end
-  local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum, counters)
+  local n_blocks, fused = cdiv(p.n_k, n_keys), nil
+  if variant.fused or variant.stay or variant.tail then
+    local heads = p.kv_heads * p.batches
+    fused = { lead = variant.fused and idle.lead(p, variant, n_blocks) or heads,
+              ready = rows_of.new(p, { heads + 1 }, i32) }
+  end
+  local before, L, D = rows_of.step(p, variant.rows, WIDTH, sum, counters, fused)
   local function mapped(t) return tma.mapped(t, 2) end
   local args = { mapped(p.Q), mapped(p.K), mapped(p.V), mapped(p.dO), L, D, mapped(sum),
                  mapped(p.dK), mapped(p.dV), p.heads // p.kv_heads, scores.factor(p),
                  f32(p.scale) }
-  local n_blocks, of_last = cdiv(p.n_k, n_keys), { sum, p.dQ, f32(p.scale) }
+  local of_last = { sum, p.dQ, f32(p.scale) }
   if p.sequences then
     local blocks = packed.blocks(p, "n_k", n_keys, variant.rows)
     n_blocks = size(blocks, 1)
     args[13], of_last[4] = blocks, packed.tiles(p, variant.rows)
   end
-  if p.sequences or p.deterministic or p.score then
+  local tail, parts
+  if fused then
+    if variant.tail then
+      tail = tail_plan(p, variant)
+      parts = tail_of.new_parts(p, variant, n_keys, tail)
+    end
+    table.move({ counters or L, p.O, p.LSE, fused.ready, i32(fused.lead), parts or L,
+                 i32(tail and tail.whole or 0) }, 1, 7, 13, args)
+  elseif p.sequences or p.deterministic or p.score then
     args[13], args[14] = args[13] or L, counters or L
   end
   for _, x in ipairs { blocks_of.operands(p, listed(variant)) } do args[#args + 1] = x end
+  local grid = { n_blocks, p.kv_heads, p.batches }
+  if tail then grid = { tail.whole + tail.blocks * tail.parts, 1, 1 } end
+  if variant.stay then grid = { walk.n_blocks(p, variant) } end
   return { before,
     { kernel = kernels.main,
-      launch = { grid = { n_blocks, p.kv_heads, p.batches }, block = M.n_threads(variant),
-                 stream = p.stream },
+      launch = { grid = grid, block = M.n_threads(variant), stream = p.stream },
       args = args },
     { kernel = kernels.last,
       launch = { grid = { cdiv(size(sum, 0) * (p.depth // WIDTH), THREADS), p.heads, p.batches },
                  block = THREADS, stream = p.stream },
-      args = of_last } }
+      args = of_last },
+    tail and tail_of.step(p, kernels.parts, n_keys, tail, parts) }
 end
 
 return M

@@ -16,33 +16,36 @@ local function lanes_for(depth, width)
   return lanes
 end
 
--- Part i of row `row` of the sum becomes 0.
-local function clear_part(variant, sum, row, i)
-  local zero = fragment(f32, variant.width)
+--- Piece i of row `row` of the sum, `width` elements, becomes 0.
+function M.clear_piece(sum, row, h, b, i, width)
+  local zero = fragment(f32, width)
   clear(zero)
-  copy(zero, tile(sum(row, _, blockIdx.y, blockIdx.z), {variant.width}, {i}))
+  copy(zero, tile(sum(row, _, h, b), {width}, {i}))
 end
 
+--- L of a query whose logarithm of the sum is `lse`.
+function M.to_base_2(lse) return where(lse == -math.huge, f32(math.huge), lse * LOG2_E) end
+
 -- The lane's part of a row that has no query.
-local function clear_row(variant, sum, lane, lanes, row)
+local function clear_row(variant, t, lane, lanes, row)
   for i in range(lane, variant.depth // variant.width, lanes) do
-    clear_part(variant, sum, row, i)
+    M.clear_piece(t.sum, row, t.h, t.b, i, variant.width)
   end
 end
 
 -- The sum over the values' depth of dO O, `width` elements at a time, by so many lanes: the lane's
 -- part of row `from`. The elements of row `to` of the sum become 0.
 local function product_of(variant, t, lane, lanes, from, to)
-  local width, h, b = variant.width, blockIdx.y, blockIdx.z
+  local width, h, b = variant.width, t.h, t.b
   local total, is_one = 0.0, variant.depth_v == variant.depth
   for i in range(lane, variant.depth_v // width, lanes) do
     local x, y = fragment(t.O.dtype, width), fragment(t.O.dtype, width)
     copy(tile(t.O(from, _, h, b), {width}, {i}), x)
     copy(tile(t.dO(from, _, h, b), {width}, {i}), y)
     for j = 0, width - 1 do total = total + cast(x[j], f32) * cast(y[j], f32) end
-    if variant.has_sum and is_one then clear_part(variant, t.sum, to, i) end
+    if variant.has_sum and is_one then M.clear_piece(t.sum, to, h, b, i, width) end
   end
-  if variant.has_sum and not is_one then clear_row(variant, t.sum, lane, lanes, to) end
+  if variant.has_sum and not is_one then clear_row(variant, t, lane, lanes, to) end
   return total
 end
 
@@ -54,39 +57,60 @@ local function source_of(variant, t, row)
 end
 
 -- Nobody has had a turn yet at the tile of queries that begins with the row.
-local function clear_counters(variant, counters, row)
+local function clear_counters(variant, counters, row, h, b)
   if row % variant.rows == 0 then
     for group = 0, size(counters, 1) - 1 do
-      counters[{row // variant.rows, group, blockIdx.y, blockIdx.z}] = 0
+      counters[{row // variant.rows, group, h, b}] = 0
     end
   end
+end
+
+-- The counters of attention_backward_idle.lua.
+local function clear_ready(ready)
+  if blockIdx.x == 0 and blockIdx.y == 0 then
+    for i in range(threadIdx.x, size(ready), THREADS) do ready[i] = 0 end
+  end
+end
+
+-- The head and batch of a block in a grid (_,H,B); where `fused` (_,n), of the first n heads of
+-- all batches.
+local function head_of(variant, O)
+  if not variant.fused then return blockIdx.y, blockIdx.z end
+  return blockIdx.y % size(O, 2), blockIdx.y // size(O, 2)
 end
 
 local function run(variant, t)
   local lanes = lanes_for(variant.depth_v, variant.width)
   local row, lane = (blockIdx.x * THREADS + threadIdx.x) // lanes, threadIdx.x % lanes
-  local h, b = blockIdx.y, blockIdx.z
+  t.h, t.b = head_of(variant, t.O)
+  if variant.fused then clear_ready(t.ready) end
+  local h, b = t.h, t.b
   local from, is_there = source_of(variant, t, row)
   local total = 0.0
   if is_there then
     total = product_of(variant, t, lane, lanes, from, row)
   elseif variant.packed and variant.has_sum then
-    if row < size(t.sum, 0) then clear_row(variant, t.sum, lane, lanes, row) end
+    if row < size(t.sum, 0) then clear_row(variant, t, lane, lanes, row) end
   end
   total = warp_reduce(total, "add", lanes)
   if lane == 0 and row < size(t.L, 0) then
     local l = f32(math.huge)
     if is_there then
-      local lse = cast(t.LSE[{from, h, b}], f32)
-      l = where(lse == -math.huge, f32(math.huge), lse * LOG2_E)
+      l = M.to_base_2(cast(t.LSE[{from, h, b}], f32))
     end
     t.L[{row, h, b}], t.D[{row, h, b}] = l, total
-    if variant.has_turns then clear_counters(variant, t.counters, row) end
+    if variant.has_turns then clear_counters(variant, t.counters, row, h, b) end
   end
 end
 
 local function make(variant)
   local name = "attention_backward_rows"
+  if variant.fused then
+    return kernel(name, function(O, dO, LSE, L, D, sum, tiles, counters, ready)
+      run(variant, { O = O, dO = dO, LSE = LSE, L = L, D = D, sum = sum, tiles = tiles,
+                     counters = counters, ready = ready })
+    end)
+  end
   if variant.packed or variant.has_turns then
     return kernel(name, function(O, dO, LSE, L, D, sum, tiles, counters)
       run(variant, { O = O, dO = dO, LSE = LSE, L = L, D = D, sum = sum, tiles = tiles,
@@ -101,8 +125,8 @@ end
 local kernels = {}
 
 local function kernel_of(variant)
-  local key = ("%d %d %d %d %s %s %s"):format(variant.depth, variant.depth_v, variant.width,
-    variant.rows, variant.has_sum, variant.packed, variant.has_turns)
+  local key = ("%d %d %d %d %s %s %s %s"):format(variant.depth, variant.depth_v, variant.width,
+    variant.rows, variant.has_sum, variant.packed, variant.has_turns, variant.fused)
   kernels[key] = kernels[key] or make(variant)
   return kernels[key]
 end
@@ -121,20 +145,26 @@ end
 
 --- The launch, and L and D (S,H,B) with room for rows in tiles of so many, each of one sequence;
 --- `width` elements of depth have adjacent addresses; `sum` is (S,D,H,B), or nil; `counters` of
---- turns, or nil, are (tiles,groups,H,B).
-function M.step(p, rows, width, sum, counters)
+--- turns, or nil, are (tiles,groups,H,B). fused: {lead =, ready =} of attention_backward_idle.lua,
+--- or nil.
+function M.step(p, rows, width, sum, counters, fused)
   local variant = { depth = p.depth, depth_v = p.depth_v, width = width, rows = rows,
                     has_sum = sum ~= nil, packed = p.sequences ~= nil and rows > 1,
-                    has_turns = counters ~= nil }
+                    has_turns = counters ~= nil, fused = fused ~= nil }
   local padded = M.n_tiles(p, rows) * rows
   local L, D = M.new(p, { padded, p.heads, p.batches }), M.new(p, { padded, p.heads, p.batches })
   local lanes = lanes_for(p.depth_v, width)
   local args = { p.O, p.dO, p.LSE, L, D, sum or L }
-  if variant.packed or variant.has_turns then
+  if variant.packed or variant.has_turns or fused then
     args[7], args[8] = variant.packed and packed.tiles(p, rows) or L, counters or L
   end
+  local heads, batches = p.heads, p.batches
+  if fused then
+    args[9] = fused.ready
+    heads, batches = fused.lead * (p.heads // p.kv_heads), 1
+  end
   return { kernel = kernel_of(variant),
-           launch = { grid = { cdiv(padded * lanes, THREADS), p.heads, p.batches },
+           launch = { grid = { cdiv(padded * lanes, THREADS), heads, batches },
                       block = THREADS, stream = p.stream },
            args = args }, L, D
 end

@@ -5,11 +5,22 @@ local M = {}
 
 local HEADS_AT_ONCE <const> = 4 -- measured on an H200: 8 % faster than 1 for 16 heads of 8192
 
+--- Heads whose blocks come in turn, not one head after the other.
+function M.heads_at_once(variant)
+  return variant.causal and not variant.deterministic and HEADS_AT_ONCE or 1
+end
+
+--- The tile of keys, key head and batch of tile i of all, where a head has n, one after the other.
+function M.place_of(i, n, kv_heads)
+  local head = i // n
+  return i % n, head % kv_heads, head // kv_heads
+end
+
 --- The block's tile of keys, key head and batch. Where causal, the first keys have the most tiles
 --- of queries to go through. So a few heads come at once: first blocks of their first keys, last
 --- those of their last ones, which are short. With turns, blocks of a head come one by one.
 function M.own_block(variant)
-  if not variant.causal or variant.deterministic then
+  if M.heads_at_once(variant) == 1 then
     return blockIdx.x, blockIdx.y, blockIdx.z
   end
   local n, heads, one = gridDim.x, gridDim.y * gridDim.z, M.of_first_lane
@@ -60,6 +71,10 @@ function M.each_head(variant, args, f)
     first, last = tiles_of(variant, args)
   elseif variant.causal then
     first = max(args.n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
+  end
+  if variant.tail then
+    local n_tiles = cdiv(args.n_q, variant.rows)
+    first, last = args.part * n_tiles // args.n_parts, (args.part + 1) * n_tiles // args.n_parts
   end
   for head in range(args.kv_head * args.group, (args.kv_head + 1) * args.group) do
     f(head, first, last or cdiv(args.n_q, variant.rows))

@@ -9,11 +9,13 @@ local M = {}
 local WARP <const> = 32
 local FIRST_BARRIER <const> = 4 -- those before are the kernel's own
 
---- The barriers at which group `number` hands a part of dQ to its warp.
+--- The barriers at which group `number` hands a part of dQ to its warp. `free`, where blocks stay:
+--- the group has the memory of parts for itself.
 function M.barriers(variant, number, n_threads)
   local n = n_threads + WARP
   return { full = named_barrier(FIRST_BARRIER + number, n),
-           empty = named_barrier(FIRST_BARRIER + variant.groups + number, n) }
+           empty = named_barrier(FIRST_BARRIER + variant.groups + number, n),
+           free = variant.stay and named_barrier(FIRST_BARRIER + 2 * variant.groups + number, n) }
 end
 
 --- Of a group: `store` writes the part to shared memory, when the warp has read the last one there.
@@ -72,6 +74,7 @@ function M.add_all(variant, args, sums, number, n_threads, each_tile)
     barriers.empty:arrive()
     if is_first and variant.deterministic then M.hand_on(args.turns, counter, turn) end
   end)
+  if variant.stay then barriers.free:sync() end
 end
 
 return M

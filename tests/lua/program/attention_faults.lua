@@ -101,6 +101,31 @@ names("P and dS that other groups read too early", "attention_backward_group",
   { "  fence_proxy_async()\n  self.all:sync()", "  fence_proxy_async()" },
   differentiate("hopper 128x128", 130, 130, 64, {}), "race", "wgmma")
 
+
+-- More heads than the kernel before makes rows for: those of the others by the idle warp. Without
+-- `causal`, more tiles of keys than blocks, which stay.
+local function differentiate_heads(causal)
+  return function()
+    local function heads() return randn(bf16, row_major{1, 5, 40, 64}) end
+    local Q, dO = heads(), heads()
+    local O, LSE = attention(Q, Q, Q, {lse = true, causal = causal})
+    local config = like("attention_backward", "hopper 128x128")
+    config.lead, config.n_sms = 1, 2
+    attention_backward(dO, Q, Q, Q, O, LSE, {config = config, causal = causal})
+  end
+end
+names("rows of another head that are not waited for", "attention_backward_idle",
+  { "turns.await(args.ready", "type(args.ready" }, differentiate_heads(true), "race")
+names("rows of another lane that are said to be there", "attention_backward_idle",
+  { "    sync_warp()\n    if lane == 0", "    if lane == 0" }, differentiate_heads(true),
+  "race")
+names("sums that are stored where a part of dQ is read", "attention_backward_group",
+  { "  self.turns.empty:sync()\n  self.turns.free", "  self.turns.free" },
+  differentiate_heads(false), "race", "before", "deadlock")
+names("sums that are replaced while they are stored", "attention_backward_group",
+  { "  if self.is_first then tma_store_wait(0) end\n  self.all:sync()", "  self.all:sync()" },
+  differentiate_heads(false), "race", "before", "not waited", "tma_store")
+
 -- A page that the pool does not have.
 for _, config in ipairs{"plain", "mma 8 warps"} do
   local findings = check.run(function()

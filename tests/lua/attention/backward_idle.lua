@@ -1,0 +1,44 @@
+-- attention_backward where an idle warp does work of the kernel before, where blocks stay, and where
+-- the last tiles of keys are cut into parts. Gradients are those of the plain kernels, and check
+-- finds nothing.
+local backward = require "cuttle.attention_backward"
+local gradients = dofile "tests/support/gradients.lua"
+
+-- A configuration with the least lead, on so many multiprocessors.
+local function config_of(name, n_sms)
+  for _, config in ipairs(backward.configs) do
+    if config.name == name then return gradients.with(config, { lead = 1, n_sms = n_sms }) end
+  end
+end
+
+local function operands(dtype, B, H, HK, S, SK, D, causal)
+  local Q, dO = randn(dtype, row_major{B, H, S, D}), randn(dtype, row_major{B, H, S, D})
+  local K, V = randn(dtype, row_major{B, HK, SK, D}), randn(dtype, row_major{B, HK, SK, D})
+  local O, LSE = attention(Q, K, V, {causal = causal, lse = true})
+  return { dO, Q, K, V, O, LSE }
+end
+
+-- true, or what differs. n_steps: launches that there have to be.
+local function try(config, n_steps, shape, options)
+  local t = operands(options.dtype or bf16, shape[1], shape[2], shape[3], shape[4], shape[5],
+    shape[6], options.causal)
+  local how = { causal = options.causal, deterministic = options.deterministic, config = config }
+  t[7] = how
+  local _, _, _, steps = backward.prepare(table.unpack(t))
+  if #steps ~= n_steps then return #steps .. " launches" end
+  local got = gradients.checked(table.unpack(t))
+  t[7] = { causal = options.causal, config = "plain" }
+  for i, want in ipairs { attention_backward(table.unpack(t)) } do
+    if not allclose(got[i], want, {atol = 3e-2, rtol = 3e-2}) then return "gradient " .. i end
+  end
+  return true
+end
+
+manual_seed(1)
+local small, deep, deepest = "hopper 128x128", "hopper 64x128", "hopper 64x64"
+print(try(config_of(small), 3, {1, 5, 5, 40, 140, 40}, {causal = true}))        -- expect: true
+print(try(config_of(deep), 3, {2, 6, 3, 70, 40, 80}, {causal = true, dtype = f16}))  -- expect: true
+print(try(config_of(small, 2), 4, {1, 3, 3, 390, 70, 64}, {}))                  -- expect: true
+print(try(config_of(small, 2), 3, {2, 4, 2, 40, 70, 24}, {}))                   -- expect: true
+print(try(config_of(deep, 2), 4, {1, 3, 3, 200, 40, 80}, {dtype = f16}))        -- expect: true
+print(try(config_of(deepest, 2), 4, {1, 3, 3, 200, 40, 200}, {}))               -- expect: true
