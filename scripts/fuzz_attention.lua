@@ -1,9 +1,11 @@
 -- fuzz_attention.lua: attention of random problems with masks and scores, on the device, against
 -- reference.attention in double precision: O, LSE and, along a random direction, the gradients. A
--- call has ten packed sequences of random lengths, so that few kernels compute many problems. TAP:
--- one line for each kind of problem: errors of an element to its value, but at least to 1. Of
--- f8e4m3, whose probabilities are rounded to f8e4m3, it is the root of the mean square of O's
--- errors, to that of O, and there are no gradients, but scales.
+-- call has ten packed sequences of random lengths, so that few kernels compute many problems. Two
+-- kinds have whole sequences instead, and more heads than the gradients' first kernel works for, so
+-- attention_backward_idle.lua, _walk.lua and _tail.lua have their part. TAP: one line for each kind
+-- of problem: errors of an element to its value, but at least to 1. Of f8e4m3, whose probabilities
+-- are rounded to f8e4m3, it is the root of the mean square of O's errors, to that of O, and there
+-- are no gradients, but scales.
 --   cuttle scripts/fuzz_attention.lua CALLS SEED [CONFIG...]
 local CALLS <const>, SEED <const> = tonumber(arg[1] or 2), tonumber(arg[2] or 1)
 local configs = table.pack(table.unpack(arg, 3))
@@ -67,6 +69,8 @@ local kinds <const> = {
     return { mask = stripes, dropout = random() / 2, seed = random(1 << 30), causal = true,
              operands = { random(9) } }
   end },
+  { "whole sequences", function() return {} end, is_whole = true },
+  { "whole sequences, causal, turns", function() return { causal = true } end, is_whole = true },
 }
 
 -- N + 1 places from 0 to n, of which some are equal.
@@ -133,15 +137,31 @@ local function loss(x, u, h, dO, options)
   return dot(dO, (reference.attention(moved[1], moved[2], moved[3], with(options, { out = out }))))
 end
 
+local function shape_of_O(x)
+  local extents = { table.unpack(shape(x[1])) }
+  extents[#extents] = shape(x[3])[#extents]
+  return extents
+end
+
+-- The configuration of gradients with the least lead and a random number of multiprocessors.
+local function idle_config(name)
+  for _, config in ipairs(require "cuttle.attention_backward".configs) do
+    if config.name == name then return with(config, { lead = 1, n_sms = random(2, 9) }) end
+  end
+end
+
 -- The gradients' difference from the reference along a random direction, of their length.
 local function gradient_error(x, options, O, LSE, config)
   local STEP <const>, u, on_device = 1e-4, {}, {}
-  local dO = randn(x[1].dtype, row_major { H, T, size(x[3], 2) })
+  local dO = randn(x[1].dtype, row_major(shape_of_O(x)))
   for i, t in ipairs(x) do
     u[i], on_device[i] = randn(f64, row_major(shape(t))), to_device(t)
   end
   local own = own_options(options, { config = config })
   own.lazy = nil
+  if #shape(x[1]) == 4 then
+    own.config, own.deterministic = idle_config(config), options.causal and random(2) == 1
+  end
   local grads = table.pack(attention_backward(to_device(dO), on_device[1], on_device[2],
     on_device[3], O, LSE, own))
   local slope = (loss(x, u, STEP, dO, options) - loss(x, u, -STEP, dO, options)) / (2 * STEP)
@@ -156,9 +176,11 @@ end
 -- Of tensors on the host: the errors of O, LSE and the gradients, on the device.
 local function errors(x, options, config)
   local of = known[config]
-  local R = zeros(f64, row_major { H, T, of[2] })
+  local extents = shape_of_O(x)
+  local R = zeros(f64, row_major(extents))
+  table.remove(extents)
   local _, RL = reference.attention(x[1], x[2], x[3],
-    with(options, { out = R, lse = zeros(f64, row_major { H, T }) }))
+    with(options, { out = R, lse = zeros(f64, row_major(extents)) }))
   local O, LSE = attention(to_device(x[1]), to_device(x[2]), to_device(x[3]),
     own_options(options, { lse = true, config = config }))
   local of_gradients = 0
@@ -169,10 +191,24 @@ end
 
 local limits <const> = { f32 = 2e-5, f8e4m3 = 4e-2 } -- of O
 
-local function random_tensor(dtype, heads, depth)
-  if dtype ~= f8e4m3 then return randn(dtype, row_major { heads, T, depth }) end
-  return view(reference.cast(randn(f32, heads * T * depth):to "cpu", dtype),
-    row_major { heads, T, depth })
+local function random_tensor(dtype, ...)
+  local as = row_major { ... }
+  if dtype ~= f8e4m3 then return randn(dtype, as) end
+  return view(reference.cast(randn(f32, size(as)):to "cpu", dtype), as)
+end
+
+-- Q, K and V of a call, and its options.
+local function problem(kind, D, DV, dtype)
+  local options = kind[2]()
+  if kind.is_whole then
+    local B, heads, S, SK = random(2, 3), random(2, 3), random(150), random(150)
+    return { random_tensor(dtype, B, heads * random(2), S, D),
+             random_tensor(dtype, B, heads, SK, D), random_tensor(dtype, B, heads, SK, DV) },
+      options
+  end
+  options.cu_seqlens_q, options.cu_seqlens_k = starts(T), starts(T)
+  return { random_tensor(dtype, H, T, D), random_tensor(dtype, HK, T, D),
+           random_tensor(dtype, HK, T, DV) }, options
 end
 
 -- A scale for each sequence and head, and each block of 128 tokens, if those are there.
@@ -196,11 +232,8 @@ local function try(config, kind)
   local D, DV, _, dtype = table.unpack(known[config], 1, 4)
   local worst = { 0, 0, 0 }
   for _ = 1, CALLS do
-    local x = { random_tensor(dtype, H, D), random_tensor(dtype, HK, D),
-      random_tensor(dtype, HK, DV) }
-    local options = kind[2]()
-    options.cu_seqlens_q, options.cu_seqlens_k = starts(T), starts(T)
-    if dtype == f8e4m3 then add_scales(options, config) end
+    local x, options = problem(kind, D, DV, dtype)
+    if dtype == f8e4m3 and not kind.is_whole then add_scales(options, config) end
     for i, e in ipairs { errors(x, options, config) } do
       if e ~= e or e > worst[i] then worst[i] = e end
     end
@@ -220,7 +253,8 @@ for _, config in ipairs(configs) do
     local worst, is_ok = try(config, kind)
     number, failed = number + 1, failed + (is_ok and 0 or 1)
     print(("%s %d - %s, %s: %d problems, errors %.1e, %.1e, %.1e"):format(
-      is_ok and "ok" or "not ok", number, config, kind[1], CALLS * N, table.unpack(worst)))
+      is_ok and "ok" or "not ok", number, config, kind[1], CALLS * (kind.is_whole and 1 or N),
+      table.unpack(worst)))
   end
 end
 os.exit(failed == 0)
