@@ -257,7 +257,8 @@ function attention_decode(Q, K, V, options) end
 ---
 --- The result is called with tensors (..., columns), which are broadcast as in NumPy, and numbers.
 --- It chooses how threads share a row from the sizes, and launches the kernel. A last table may have
---- `out`, a tensor or a list of tensors for the results, `stream` and `check`. The option `types` of
+--- `out`, a tensor or a list of tensors for the results, `stream` and `check`; and `work`, memory for
+--- sums of columns: `k:work(...)` says how many f32 a call needs. The option `types` of
 --- row_kernel is a list of the results' element types. `k:prepare(...)` returns a launch to be
 --- called often; `k:explain(...)` says how threads share a row, and why. `k:followed_by(name, g)` is
 --- a row_kernel that gives k's first result to g(row, v, ...). See docs/rows.md.
