@@ -108,13 +108,14 @@ check("all that was collected is in the cache", out:find("^5\tfalse\t[^\n]*sourc
   .. "for a result%?\nfalse\t[^\n]*k1: collected, not compiled\n6\ttrue\n"
   .. "true true true true true false\t[^\n]*the collection is closed%)\n$"), out)
 
--- Who wants no more after the first one waits for those that have begun by then.
+-- Who wants no more after the first one waits for those that have begun by then. So many texts
+-- wait that a busy machine, which lets the workers go on for a while, does not compile them all.
 write("enough.lua", [[
 package.path = "]] .. here .. [[tests/support/?.lua;" .. package.path
 local internal = require "internal"
 local x = zeros(f32, 64)
 local texts <close> = internal.launch.collect()
-for i = 1, 100 do
+for i = 1, 600 do
   kernel("enough" .. i, function(t) t[threadIdx.x] = t[threadIdx.x] * i end){grid = 1, block = 64}(x)
 end
 local n_calls = 0
@@ -122,10 +123,10 @@ local n = texts:compile(function(n_done)
   n_calls = n_calls + (n_done > 0 and 1 or 0)
   return n_done == 0
 end)
-print(texts:size(), n >= 1 and n < 90, n_calls)
+print(texts:size(), n >= 1 and n < 600, n_calls)
 ]])
 out = run(device, "enough.lua")
-check("a search that was stopped compiles no more", out == "100\ttrue\t1\n", out)
+check("a search that was stopped compiles no more", out == "600\ttrue\t1\n", out)
 
 write("two.lua", [[
 local made = {}
