@@ -160,8 +160,9 @@ function M.shared_tile(p, n_of_sms)
   end
   for _, tile in ipairs(SHARED) do
     local bM, bN, rows, least = table.unpack(tile)
-    local is_one = rows == bN and p.m <= bM and (2 * p.m > bM or bM <= FEW)
-      or p.n <= rows and (2 * p.n > rows or rows < bN)
+    local most = bM == bN and rows == bN and 2 or 1 -- tiles above each other, or side by side
+    local is_one = rows == bN and p.m <= most * bM and (2 * p.m > bM or bM <= FEW)
+      or p.n <= most * rows and (2 * p.n > rows or rows < bN)
     local blocks = K_BLOCKS * cdiv(p.m, bM) * cdiv(p.n, bN)
     if is_one and blocks <= n_of_sms and blocks >= least * n_of_sms then return tile end
   end
@@ -465,7 +466,8 @@ local function multiply_all(variant, plan, block, C, ending)
     end
     if not is_shared then state:advance(block.k_tiles) end
     if block.panels then block.panels:before_store(group, own == 0) end
-    local all = plan.k_blocks > 1 and multiply.add_up(plan, block.sums, sums) or sums
+    local all = plan.k_blocks > 1
+      and multiply.add_up(plan, block.sums, sums, threadIdx.x - GROUP) or sums
     if not block.stream then return to:store(all, own_row(row), stored, row, ending) end
     if part.hands_on then
       streams.hand_on(block.stream, sums, group, out.together)

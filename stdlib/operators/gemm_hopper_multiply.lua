@@ -119,9 +119,10 @@ function M.held(plan, block, state, held, read, tCsY, sums, fetch)
 end
 
 --- What a block stores of the sums that the blocks of a cluster have of a tile: these are added in
--- the order of K. A thread's columns are adjacent in its fragment (V,N,M).
-function M.add_up(plan, memory, sums)
-  local i, n, rank = threadIdx.x - GROUP, plan.k_blocks, cluster_rank()
+--- the order of K. A thread's columns are adjacent in its fragment (V,N,M); i: its number among
+--- those that multiply.
+function M.add_up(plan, memory, sums, i)
+  local n, rank = plan.k_blocks, cluster_rank()
   for v = 0, size(sums) - 1 do memory[{i, v}] = sums[v] end
   sync_cluster()
   local part = size(sums, 0) // n

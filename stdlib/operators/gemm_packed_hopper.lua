@@ -10,8 +10,11 @@
 --   depth    the same of codes
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   pdl, min_blocks  as in gemm_packed.lua
+--   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua: K is a multiple of 128
+--             times as many
 local epilogue = require "cuttle.gemm_epilogue"
 local formats = require "cuttle.packed_formats"
+local hopper = require "cuttle.gemm_hopper_multiply"
 local operands = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
@@ -32,6 +35,7 @@ function M.n_threads(config) return GROUP * (config.groups + 1) end
 --- Blocks that stay, as many as there are multiprocessors.
 function M.grid(config, m, n, l)
   local tiles = cdiv(m, config.tile[1]) * cdiv(n, config.tile[2])
+  if config.k_blocks then return { tiles * config.k_blocks, 1, l } end
   return { math.min(tiles, n_sms(device()) * (config.min_blocks or 1)), 1, l }
 end
 
@@ -76,10 +80,10 @@ end
 
 local function plan_of(variant)
   local format, dtype = formats.formats[variant.format], variant.dtype
-  local columns, groups = variant.tile[2], variant.groups
-  local pass = math.min(PASS, columns)
+  local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
+  local pass = math.min(PASS, columns // k_blocks)
   local plan = { format = format, unit = formats.unit(format), groups = groups,
-    columns = columns,
+    columns = columns, k_blocks = k_blocks, stored_columns = columns // k_blocks,
     spans = math.max(STEP // formats.span(variant.rows_of_group), 1), pass = pass,
     mma = tiled_mma(("SM90_64x%dx16_%s"):format(columns, kinds[dtype.name]), {groups, 1, 1}),
     like = tiled_mma(("SM90_64x%dx16_%s"):format(pass, kinds[dtype.name])),
@@ -96,8 +100,9 @@ end
 -- {====== Codes ======
 
 -- Codes and scales of the lane's step k are on their way.
-local function bring(lane, row, k)
-  local plan, args, stage = lane.plan, lane.args, k % lane.variant.depth
+local function bring(lane, row, step)
+  local plan, args, stage = lane.plan, lane.args, step % lane.variant.depth
+  local k = lane.k_first and step + lane.k_first or step
   local strip = min(row * (ROWS // STRIP) + lane.warp, args.n_strips - 1)
   local unit = strip * args.n_units + k * plan.units
   for u = 0, plan.units - 1 do
@@ -136,9 +141,10 @@ end
 
 -- {====== The groups that multiply ======
 
-local function new_lane(variant, plan, args, rings, group)
+local function new_lane(variant, plan, args, rings, group, k_first)
   local i = threadIdx.x % GROUP
-  return { variant = variant, plan = plan, args = args, lane = i % WARP, warp = i // WARP,
+  return { variant = variant, k_first = k_first, plan = plan, args = args, lane = i % WARP,
+    warp = i // WARP,
     together = named_barrier(FIRST_ID + group, GROUP), stored = rings.stored(_, _, _, group),
     codes = rings.codes(_, i, _, _, group), scales = rings.scales(_, i, _, _, group),
     zeros = variant.has_zeros and rings.zeros(_, i, _, _, group) }
@@ -178,7 +184,7 @@ local function store(lane, C, row, column, sums, ending)
     extent = {size(C, 0), size(C, 1)} })
   local to = tile(tma_tensor(C), {ROWS, plan.pass}, {row, _})
   local places = identity_tensor(shape(C))
-  local passes = plan.columns // plan.pass
+  local passes = plan.stored_columns // plan.pass
   for p = 0, passes - 1 do
     local part = tile(sums, {size(sums, 0) // passes, 1, 1}, {p, 0, 0})
     local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, column * passes + p}))
@@ -198,6 +204,10 @@ end
 
 -- Calls f(row, column) of the block's tiles: columns first, which share the weight.
 local function each_tile(block, f)
+  if block.tile ~= nil then
+    f(block.tile // block.n_columns, block.tile % block.n_columns)
+    return
+  end
   for i in range(blockIdx.x, block.n_tiles, gridDim.x) do
     f(i // block.n_columns, i % block.n_columns)
   end
@@ -205,7 +215,7 @@ end
 
 local function multiply_all(variant, plan, args, rings, block, C, ending)
   local group = shfl_idx(threadIdx.x // GROUP, 0)
-  local lane = new_lane(variant, plan, args, rings, group)
+  local lane = new_lane(variant, plan, args, rings, group, block.k_first)
   local sums = fragment(f32, plan.mma:partition_shape_C{variant.tile[1], plan.columns})
   local A = {}
   for s = 0, 1 do A[s] = fragment(variant.dtype, {8, 1, STEP // DEEP}) end
@@ -220,7 +230,12 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
     multiply(lane, block, state, own, tCsX, sums, A)
     cp_async_wait(0)
     if variant.pdl then grid_dependency_wait() end
-    store(lane, C, own, column, sums, ending)
+    local all, stored = sums, column
+    if plan.k_blocks > 1 then
+      all = hopper.add_up(plan, rings.sums, sums, threadIdx.x)
+      stored = column * plan.k_blocks + cluster_rank()
+    end
+    store(lane, C, own, stored, all, ending)
   end)
   if threadIdx.x % GROUP == 0 then tma_store_wait(0) end
 end
@@ -235,7 +250,8 @@ local function load_all(variant, plan, rings, block, X)
     for k in range(block.k_tiles) do
       block.empty[state.slot]:wait(state.parity)
       block.full[state.slot]:arrive_expect_tx(plan.bytes)
-      tma_load(boxes(_, _, column, k), rings.acts(_, _, state.slot), block.full[state.slot])
+      local at = block.k_first and block.k_first + k or k
+      tma_load(boxes(_, _, column, at), rings.acts(_, _, state.slot), block.full[state.slot])
       state:advance()
     end
   end)
@@ -259,13 +275,19 @@ function M.make(variant)
       n_units = k // plan.unit, n_groups = k // variant.rows_of_group,
       group = variant.rows_of_group }
     local n_columns = cdiv(size(C, 1), plan.columns)
-    local block = { full = full, empty = empty, k_tiles = k // STEP, n_columns = n_columns,
-      n_tiles = n_columns * cdiv(size(C, 0), variant.tile[1]) }
+    local block = { full = full, empty = empty, k_tiles = k // STEP // plan.k_blocks,
+      n_columns = n_columns, n_tiles = n_columns * cdiv(size(C, 0), variant.tile[1]) }
+    if plan.k_blocks > 1 then
+      block.k_first, block.tile = cluster_rank() * block.k_tiles, blockIdx.x // plan.k_blocks
+      rings.sums = shared(f32, { GROUP * plan.groups, size(plan.mma:partition_shape_C
+        {variant.tile[1], plan.columns}) })
+    end
     sync_threads()
     if variant.pdl then grid_dependency_launch() end
     if threadIdx.x >= plan.groups * GROUP then
       if variant.registers then setmaxnreg(variant.registers[1]) end
       if threadIdx.x == plan.groups * GROUP then load_all(variant, plan, rings, block, X) end
+      if plan.k_blocks > 1 then sync_cluster() end -- sums are there
     else
       if variant.registers then setmaxnreg(variant.registers[2]) end
       local list = {...}
@@ -273,6 +295,7 @@ function M.make(variant)
                        operands = list }
       multiply_all(variant, plan, args, rings, block, C, ending)
     end
+    if plan.k_blocks > 1 then sync_cluster() end -- others may still read sums
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 

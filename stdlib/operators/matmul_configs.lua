@@ -94,13 +94,14 @@ end
 local is_deep <const> = scaling.is_deep
 local function is_wide(p) return require(HOPPER).is_wide(p) end
 
--- A wide problem all of whose tiles are multiplied at one time, `each` on a multiprocessor.
-local function at_once(each, m_tile, n_tile)
-  return function(p) return is_wide(p) and n_tiles(p, m_tile, n_tile) <= each * p.n_sms end
+-- A wide problem all of whose tiles are multiplied at one time, `each` on a multiprocessor, or with
+-- so few rows or columns.
+local function at_once(each, m_tile, n_tile, few)
+  local is_small = at_most(each, m_tile, n_tile)
+  return function(p) return is_wide(p) and (is_small(p) or math.min(p.m, p.n) <= (few or 0)) end
 end
 
--- Blocks that stay: so many on each multiprocessor, or one on each of as many as squares of tiles
--- on a curve want.
+-- Blocks that stay: on each multiprocessor, or on as many as squares of tiles on a curve want.
 local function one_each(n_sms) return n_sms end
 local function two_each(n_sms) return 2 * n_sms end
 local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
@@ -109,15 +110,16 @@ local function sixteens(n_sms) return math.max(n_sms - n_sms % 16, 1) end
 local function in_groups_of(most)
   return function(p) return p.rows ~= nil and p.swapped and p.n <= most * p.groups.n end
 end
-
--- For what is only taken by name, and for tiles of 192x128.
-local function never() return false end
+local function never() return false end -- what is only taken by name
 local function fits_192(p) return at_once(1, 192, 128)(p) or require(HOPPER).fills_better(p) end
 
--- A row of Hopper's template, whose groups share a tile if it does not say otherwise.
+-- A row of Hopper's template. If it does not say otherwise, groups share a tile, and the order of
+-- tiles says how many blocks stay for them.
 local function hopper(row)
   row.device, row.template, row.only_sm = "cuda", HOPPER, 90
   row.schedule = row.schedule or "cooperative"
+  if row.order == "groups" then row.group, row.blocks = 16, one_each end
+  if row.order == "hilbert" then row.blocks = row.blocks or sixteens end
   return row
 end
 
@@ -198,10 +200,10 @@ M.list = {
   -- cache is a square, too. Others are taken by name; scripts/bench/configs.lua has more.
   hopper{ name = "hopper 256x64x64, ping-pong, gather", types = HALVES, tile = { 256, 64, 64 },
     schedule = "ping-pong", stages = 4, registers = { 56, 224 }, store = { 1, 2 }, order = "groups",
-    group = 16, blocks = one_each, gathers = true, when = in_groups_of(512) },
+    gathers = true, when = in_groups_of(512) },
   hopper{ name = "hopper 256x64x64, ping-pong", types = HALVES, tile = { 256, 64, 64 },
     schedule = "ping-pong", stages = 4, registers = { 40, 232 }, store = { 1, 2 }, order = "groups",
-    group = 16, blocks = one_each, when = in_groups_of(64) },
+    when = in_groups_of(64) },
   hopper{ name = "hopper 192x128x64, ping-pong", types = HALVES, majors = TN,
     tile = { 192, 128, 64 }, schedule = "ping-pong", stages = 4, registers = { 40, 232 },
     store = { 1, 2 }, order = "hilbert", blocks = one_each,
@@ -245,31 +247,30 @@ M.list = {
     when = shares_k },
   hopper{ name = "hopper 64x64x64", types = HALVES, tile = { 64, 64, 64 }, groups = 1, stages = 6,
     store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
-    when = at_once(2, 64, 64) },
+    when = at_once(2, 64, 64, 64) },
   hopper{ name = "hopper 128x128x64", types = HALVES, tile = { 128, 128, 64 }, stages = 6,
-    store = { 1, 2 }, order = "groups", group = 16, blocks = one_each, pdl = true,
-    when = at_once(1, 128, 128) },
+    store = { 1, 2 }, order = "groups", pdl = true, when = at_once(1, 128, 128) },
   hopper{ name = "hopper 192x128x64", types = HALVES, tile = { 192, 128, 64 }, stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
-    pdl = true, when = fits_192 },
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true, when = fits_192 },
+  hopper{ name = "hopper 128x256x64, early", types = HALVES, tile = { 128, 256, 64 }, stages = 4,
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true,
+    when = function(p) return is_wide(p) and p.m <= 128 and fills(0.9, 128, 256)(p) end },
   hopper{ name = "hopper 128x256x64", types = HALVES, tile = { 128, 256, 64 }, stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
-    when = function(p) return is_wide(p) and p.m <= 128 and fills(1, 128, 256)(p) end },
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups",
+    when = function(p) return is_wide(p) and p.m <= 128 end },
   hopper{ name = "hopper 256x128x64, 4 stages", types = HALVES, tile = { 256, 128, 64 }, stages = 4,
-    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
-    pdl = true, when = at_once(1, 256, 128) },
+    registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true,
+    when = at_once(1, 256, 128) },
   hopper{ name = "hopper 256x128x64, long K", types = HALVES, tile = { 256, 128, 64 },
     behind = true, stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
-    blocks = sixteens, when = function(p) return is_wide(p) and p.k >= 16384 end },
+    when = function(p) return is_wide(p) and p.k >= 16384 end },
   hopper{ name = "hopper 256x128x64", types = HALVES, tile = { 256, 128, 64 }, stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
-    when = is_wide },
+    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", when = is_wide },
   hopper{ name = "hopper 128x128x64, gather", types = HALVES, tile = { 128, 128, 64 }, stages = 6,
-    store = { 1, 2 }, order = "groups", group = 16, blocks = one_each, gathers = true,
+    store = { 1, 2 }, order = "groups", gathers = true,
     when = function(p) return is_wide(p) and (p.m <= 128 or at_most(1, 128, 128)(p)) end },
   hopper{ name = "hopper 256x128x64, gather", types = HALVES, tile = { 256, 128, 64 }, stages = 4,
-    registers = { 56, 224 }, store = { 1, 2 }, order = "groups", group = 16, blocks = one_each,
-    gathers = true, when = is_wide },
+    registers = { 56, 224 }, store = { 1, 2 }, order = "groups", gathers = true, when = is_wide },
   hopper{ name = "hopper 32x64x64", types = HALVES, majors = TN_TT, tile = { 32, 64, 64 },
     groups = 1, stages = 8, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2,
     pdl = true, when = never },
@@ -281,7 +282,7 @@ M.list = {
     when = never },
   hopper{ name = "hopper 256x128x64, stream-K", types = HALVES, majors = TN, stream_k = true,
     tile = { 256, 128, 64 }, stages = 3, registers = { 40, 232 }, store = { 4, 1 },
-    order = "groups", group = 16, blocks = one_each, when = never },
+    order = "groups", when = never },
   hopper{ name = "hopper 64x64x32", types = TF32, majors = TN_TT, tile = { 64, 64, 32 }, groups = 1,
     stages = 6, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2, pdl = true,
     when = at_once(2, 64, 64) },
@@ -289,58 +290,57 @@ M.list = {
     across = true, groups = 1, stages = 6, store = { 1, 1 }, order = "columns", blocks = two_each,
     min_blocks = 2, pdl = true, when = at_once(2, 64, 64) },
   hopper{ name = "hopper 128x128x32", types = TF32, majors = TN_TT, tile = { 128, 128, 32 },
-    stages = 6, registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16,
-    blocks = one_each, pdl = true, when = at_once(1, 128, 128) },
+    stages = 6, registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true,
+    when = at_once(1, 128, 128) },
   hopper{ name = "hopper 128x128x32, across", types = TF32, majors = NN, tile = { 128, 128, 32 },
     across = true, stages = 6, registers = { 40, 232 }, store = { 1, 2 }, order = "groups",
-    group = 16, blocks = one_each, pdl = true, when = at_once(1, 128, 128) },
+    pdl = true, when = at_once(1, 128, 128) },
   hopper{ name = "hopper 256x128x32", types = TF32, majors = TN_TT, tile = { 256, 128, 32 },
-    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
+    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
     when = fills(0.5, 256, 128) },
   hopper{ name = "hopper 256x128x32, across", types = TF32, majors = NN, tile = { 256, 128, 32 },
     across = true, stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
-    blocks = sixteens, when = fills(0.5, 128, 256) },
+    when = fills(0.5, 128, 256) },
   hopper{ name = "hopper 64x128x32", types = TF32, majors = NT, tile = { 64, 128, 32 }, stages = 8,
     registers = { 104, 200 }, store = { 1, 2 }, order = "columns", blocks = one_each, pdl = true,
     when = at_once(2, 64, 128) },
   hopper{ name = "hopper 128x256x32", types = TF32, majors = NT_NN, tile = { 128, 256, 32 },
-    stages = 4, registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
+    stages = 4, registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert",
     when = fills(0.5, 128, 256) },
   hopper{ name = "hopper 64x64x128", types = ALL_BYTES, majors = TN, tile = { 64, 64, 128 },
     groups = 1, stages = 6, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2,
     pdl = true, when = at_once(2, 64, 64) },
   hopper{ name = "hopper 128x128x128", types = ALL_BYTES, majors = TN_TT, tile = { 128, 128, 128 },
-    stages = 6, registers = { 40, 232 }, store = { 1, 2 }, order = "groups", group = 16,
-    blocks = one_each, pdl = true, when = at_once(1, 128, 128) },
+    stages = 6, registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true,
+    when = at_once(1, 128, 128) },
   hopper{ name = "hopper 128x128x128, across", types = ALL_BYTES, majors = NN,
     tile = { 128, 128, 128 }, across = true, stages = 6, registers = { 40, 232 }, store = { 1, 2 },
-    order = "groups", group = 16, blocks = one_each, pdl = true, when = at_once(1, 128, 128) },
+    order = "groups", pdl = true, when = at_once(1, 128, 128) },
   hopper{ name = "hopper 128x128x128, ping-pong", types = BYTES, majors = TN,
     tile = { 128, 128, 128 }, schedule = "ping-pong", stages = 5, registers = { 40, 232 },
-    store = { 1, 2 }, order = "hilbert", blocks = sixteens,
+    store = { 1, 2 }, order = "hilbert",
     when = function(p) return fills(1, 128, 128)(p) and not fills(8, 256, 128)(p) end },
   hopper{ name = "hopper 192x128x128, ping-pong", types = BYTES, majors = TN,
     tile = { 192, 128, 128 }, schedule = "ping-pong", stages = 4, registers = { 40, 232 },
     store = { 1, 2 }, order = "hilbert", blocks = one_each, when = fills(8, 256, 128) },
   hopper{ name = "hopper 256x128x128, in passes", types = F8, majors = TN, tile = { 256, 128, 128 },
-    stages = 3, registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", blocks = sixteens,
+    stages = 3, registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert",
     when = function(p) return is_ended(p) and fills(0.5, 256, 128)(p) end },
   hopper{ name = "hopper 256x128x128", types = ALL_BYTES, majors = TN_TT, tile = { 256, 128, 128 },
-    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
+    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
     when = fills(0.5, 256, 128) },
   hopper{ name = "hopper 256x128x128, across", types = ALL_BYTES, majors = NN,
     tile = { 256, 128, 128 }, across = true, stages = 3, registers = { 40, 232 }, store = { 4, 1 },
-    order = "hilbert", blocks = sixteens, when = fills(0.5, 128, 256) },
+    order = "hilbert", when = fills(0.5, 128, 256) },
   hopper{ name = "hopper 128x256x128", types = ALL_BYTES, majors = NT_NN, tile = { 128, 256, 128 },
-    stages = 4, registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert", blocks = sixteens,
+    stages = 4, registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert",
     when = fills(0.5, 128, 256) },
   hopper{ name = "hopper 256x128x128, scaled", types = F8, majors = TN, tile = { 256, 128, 128 },
-    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", blocks = sixteens,
-    scaled = true, parts = 4, at_once = 2,
+    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", scaled = true,
+    parts = 4, at_once = 2,
     when = function(p) return is_deep(p) and is_wide(p) and fills(1, 256, 128)(p) end },
   hopper{ name = "hopper 128x128x128, scaled", types = F8, majors = TN, tile = { 128, 128, 128 },
-    stages = 5, registers = { 56, 224 }, store = { 1, 2 }, order = "groups", group = 16,
-    blocks = one_each, scaled = true,
+    stages = 5, registers = { 56, 224 }, store = { 1, 2 }, order = "groups", scaled = true,
     when = function(p) return is_deep(p) and is_wide(p) and fills(0.5, 128, 128)(p) end },
   hopper{ name = "hopper 64x64x128, scaled", types = F8, majors = TN, tile = { 64, 64, 128 },
     groups = 1, stages = 5, store = { 1, 1 }, order = "columns", blocks = two_each, min_blocks = 2,

@@ -88,8 +88,9 @@ end
 local C_MODES <const> = { "N", "M", "the batches" }
 
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
-local function hopper_trouble(p, w)
-  if w.shape[2] % DEEP ~= 0 then return ("K is not a multiple of %d"):format(DEEP) end
+local function hopper_trouble(p, w, k_blocks)
+  local deep = DEEP * (k_blocks or 1)
+  if w.shape[2] % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
   if w.scales.dtype ~= p.dtype then
     return ("scales are %s, and A is %s"):format(w.scales.dtype, p.dtype)
   end
@@ -102,8 +103,9 @@ end
 
 -- By tiles of 8 columns, from those with many rows of the weight on: strips of 16 rows of a block,
 -- warps, stages, bits of a code by elements of a step, blocks of a multiprocessor; each is taken if
--- blocks with so many strips are `fills` times as many as there are multiprocessors. Measured on an
--- H200 with u4 of 4096x4096, 8192x8192 and 81920x8192.
+-- A has `most` rows or fewer, if that is absent those of the columns, and if blocks with so many
+-- strips are `fills` times as many as there are multiprocessors. Measured on an H200 with u4 of
+-- 4096x4096, 8192x8192 and 81920x8192.
 local rows <const> = {
   { columns = 1, fills = 4, strips = 4, warps = 8, stages = 2, step_bits = 512, min_blocks = 2 },
   { columns = 1, fills = 0.9, strips = 2, warps = 8, stages = 3, step_bits = 512, min_blocks = 2 },
@@ -112,6 +114,8 @@ local rows <const> = {
   { columns = 2, fills = 0, strips = 2, warps = 8, stages = 3, step_bits = 512, min_blocks = 1 },
   { columns = 4, fills = 0.9, strips = 4, warps = 8, stages = 3, step_bits = 256, min_blocks = 1 },
   { columns = 4, fills = 0, strips = 2, warps = 8, stages = 3, step_bits = 256, min_blocks = 1 },
+  { columns = 4, fills = 0.4, strips = 4, warps = 8, stages = 3, step_bits = 256, min_blocks = 1,
+    most = 64 },
   { columns = 8, fills = 0, strips = 2, warps = 8, stages = 2, step_bits = 256, min_blocks = 1 },
 }
 local LEAST_STEP <const>, MOST_SHARED <const> = 64, 227 << 10 -- bytes of a block
@@ -124,7 +128,7 @@ local function row_of(p)
   local n_sms = n_sms_of(p)
   for _, row in ipairs(rows) do
     local n_blocks = cdiv(p.m, 16 * row.strips)
-    if p.n <= 8 * row.columns and n_blocks >= row.fills * n_sms then return row end
+    if p.n <= (row.most or 8 * row.columns) and n_blocks >= row.fills * n_sms then return row end
   end
   return rows[#rows]
 end
@@ -156,24 +160,37 @@ end
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 256, groups = 1, stages = 4, min_blocks = 1 },
+  { columns = 128, groups = 2, stages = 5, min_blocks = 1, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
+  { columns = 128, groups = 1, stages = 6, min_blocks = 1, k_blocks = 2 },
+  { columns = 64, groups = 2, stages = 10, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
 local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring
 
+-- Can the row compute the problem, with columns that A has rows for? And are there nearly as many
+-- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one.
+local function is_for(row, p)
+  local k_blocks, n_sms = row.k_blocks or 1, n_sms_of(p)
+  local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) * k_blocks
+  return row.columns <= cdiv(p.n, ROWS) * ROWS and p.k % (DEEP * k_blocks) == 0
+    and (k_blocks == 1 or blocks <= n_sms and p.n <= row.columns), blocks >= FULL * n_sms
+end
+
 local function is_full(row, p)
-  return row.columns <= cdiv(p.n, ROWS) * ROWS
-    and cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) >= FULL * n_sms_of(p)
+  local can, fills = is_for(row, p)
+  return can and fills
 end
 
 -- What a configuration that somebody wants leaves out.
 local plain <const> = { columns = 128, groups = 2, stages = 4, min_blocks = 1 }
 
+-- The row, and whether its tiles are as many.
 local function row_of_many(p)
   for _, row in ipairs(many) do
-    if is_full(row, p) then return row end
+    if is_full(row, p) then return row, true end
   end
-  return many[#many]
+  return many[#many], false
 end
 
 local function of_many(config, row)
@@ -198,14 +215,14 @@ end
 local function template_of(p, w, wanted)
   local why = trouble(p)
   if wanted then
-    why = why or wanted.groups and hopper_trouble(p, w)
+    why = why or wanted.groups and hopper_trouble(p, w, wanted.k_blocks)
     if why then fail("the configuration is not for this problem: %s", why) end
     return wanted.groups and "many" or "few"
   end
   if why then return nil end
   local has_many = p.n > FEWER and p.n <= MOST and target_of(p).sm == 90
     and not hopper_trouble(p, w)
-  if has_many and (p.n > FEW or is_full(many[#many], p)) then return "many" end
+  if has_many and (p.n > FEW or select(2, row_of_many(p))) then return "many" end
   return p.n <= FEW and "few" or nil
 end
 
@@ -220,6 +237,7 @@ local function config_of(p, w, template, row, wanted)
                   is_many and config.columns or 8 * config.columns, config.step }
   config.name = ("packed%s %dx%dx%d, %s"):format(is_many and " hopper" or "", config.tile[1],
     config.tile[2], config.tile[3], w.type)
+  if config.k_blocks then config.name = ("%s, K in %d"):format(config.name, config.k_blocks) end
   local words = {}
   for key, value in pairs(config) do
     local text = type(value) == "table" and table.concat(value, " ") or tostring(value)
@@ -255,9 +273,7 @@ local function configs_of(p, w)
   end
   local has_many = (sm == 0 or sm == 90) and not hopper_trouble(p, w)
   for _, row in ipairs(has_many and many or {}) do
-    if row.columns <= cdiv(p.n, ROWS) * ROWS then
-      list[#list + 1] = config_of(p, w, "many", row)
-    end
+    if is_for(row, p) then list[#list + 1] = config_of(p, w, "many", row) end
   end
   return list
 end
@@ -289,7 +305,7 @@ local function class_of(p, w, key)
   local group, n, m, k = key:match "^%w+ (%d+) %w+ (%d+) (%d+) (%d+)$"
   group, n, m, k = math.tointeger(group), math.tointeger(n), math.tointeger(m), math.tointeger(k)
   if not (group and n and m and k) then return nil end
-  return name_of(rule(setmetatable({ n = n, m = m }, { __index = p }),
+  return name_of(rule(setmetatable({ n = n, m = m, k = k }, { __index = p }),
     setmetatable({ group = group, shape = { m, k } }, { __index = w })))
 end
 

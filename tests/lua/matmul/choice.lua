@@ -24,6 +24,10 @@ choose(4096, 128, 4096)     -- expect: 4096	128	4096	hopper 128x64x64, K in 2
 choose(64, 4096, 1024)      -- expect: 64	4096	1024	hopper 64x64x64
 choose(1024, 1024, 1024)    -- expect: 1024	1024	1024	hopper 64x64x64
 choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 128x128x64
+choose(128, 2048, 4096)     -- expect: 128	2048	4096	hopper 64x64x64, K in 2
+choose(64, 32768, 4096)     -- expect: 64	32768	4096	hopper 64x64x64
+choose(32768, 128, 4096)    -- expect: 32768	128	4096	hopper 128x256x64, early
+choose(20480, 128, 4096)    -- expect: 20480	128	4096	hopper 128x256x64
 choose(1536, 1536, 1536)    -- expect: 1536	1536	1536	hopper 192x128x64
 choose(2048, 2048, 2048)    -- expect: 2048	2048	2048	hopper 256x128x64, 4 stages
 choose(4096, 4096, 4096)    -- expect: 4096	4096	4096	hopper 256x128x64
