@@ -4,8 +4,8 @@
 -- Usage: cuttle expert_layer.lua [TOKENS WIDTH HIDDEN EXPERTS CHOICES]
 local on_gpu = device().sm ~= nil
 local T, D = tonumber(arg[1] or on_gpu and 4096 or 60), tonumber(arg[2] or on_gpu and 2048 or 32)
-local F, E = tonumber(arg[3] or on_gpu and 768 or 48), tonumber(arg[4] or on_gpu and 128 or 6)
-local K = tonumber(arg[5] or on_gpu and 8 or 2)
+local F, E = tonumber(arg[3] or on_gpu and 768 or 48), tonumber(arg[4] or on_gpu and 16 or 6)
+local K = tonumber(arg[5] or on_gpu and 4 or 2)
 local dtype = on_gpu and device().sm >= 80 and bf16 or f32
 local experts = require "cuttle.expert_layer"
 

@@ -17,14 +17,12 @@ local function filled(p, m_tile, n_tile)
 end
 
 local NARROWER <const>, GAIN <const> = 0.93, 1.05 -- of 192 columns to 256; what is worth a change
-local LEAST_K <const>, LONG_K <const> = 2048, 16384
+local LEAST_K <const> = 2048
 
 --- Do tiles of 192x128 fill the rounds so much better than those of 256x128 that they are faster?
 --- That was measured, of 16 bits and contiguous along K.
 function M.fills_better(p)
-  if p.groups or p.nested or p.majors ~= "TN" or p.k < LEAST_K or p.k >= LONG_K then
-    return false
-  end
+  if p.groups or p.nested or p.majors ~= "TN" or p.k < LEAST_K then return false end
   local wide, rounds = filled(p, 256, 128)
   return rounds > 1 and NARROWER * (filled(p, 192, 128)) > GAIN * wide
 end
