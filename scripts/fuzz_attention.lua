@@ -215,9 +215,12 @@ end
 local function scales(heads, starts_of, has_blocks)
   local n = 0
   for i = 1, N do n = math.max(n, cdiv(starts_of[i + 1] - starts_of[i], 128)) end
-  local t = rand(f32, row_major { N, heads, has_blocks and n or 1 }):to "cpu"
-  for i = 0, size(t) - 1 do t[i] = 0.5 + t[i] end
-  return has_blocks and t or t(_, _, 0)
+  local function drawn(extent, ...)
+    local t = {}
+    for i = 1, extent or 0 do t[i] = ... and drawn(...) or 0.5 + random() end
+    return t
+  end
+  return has_blocks and drawn(N, heads, n) or drawn(N, heads)
 end
 
 -- Of 8 bits, operands have scales, of blocks of 128 where the configuration can.

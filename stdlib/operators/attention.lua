@@ -56,7 +56,7 @@ M.configs = {
   { name = "hopper 192x128, f8", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 40, 152 }, narrow = true },
   { name = "hopper 128x192, f8", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 192,
-    stages = 2, registers = { 40, 232 }, narrow = true, ring = false, plain_only = true },
+    stages = 2, registers = { 56, 224 }, narrow = true, ring = false, plain_only = true },
   { name = "hopper 128x128, f8", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 3, registers = { 40, 232 }, narrow = true, ring = false },
   { name = "hopper 128x128, f8, D 256", template = HOPPER, sm = 90, depth = 256, rows = 128,

@@ -275,6 +275,7 @@ local function new_group(variant, plan, args, smem, bars)
     together = named_barrier(1 + plan.groups + number, GROUP),
     sO = smem.O(_, _, number) }
   self.rows = softmax.new_rows(self.S)
+  self.rows.threes = true
   if variant.narrow then
     self.P = narrow.new_P(plan.PV, ROWS, variant.keys)
   end

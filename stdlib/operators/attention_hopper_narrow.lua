@@ -96,10 +96,10 @@ local function turn_block(raw, turned, n_own)
     copy(store, words, tile(to(COLUMNS * part + own_column, _), {4}, {2 * keys + matrix // 2}))
   end
   for part in range(warp, size(raw, 1) // COLUMNS, TURNERS) do
-    for keys in unroll(0, n // 2) do -- two at a time, so that one waits for memory
-      local words, next_words = read(part, 2 * keys), read(part, 2 * keys + 1)
-      write(part, 2 * keys, words)
-      write(part, 2 * keys + 1, next_words)
+    for half = 0, n - 1, n // 2 do -- several at a time, so that one waits for memory
+      local words = {}
+      for keys = half, half + n // 2 - 1 do words[keys] = read(part, keys) end
+      for keys = half, half + n // 2 - 1 do write(part, keys, words[keys]) end
     end
   end
 end

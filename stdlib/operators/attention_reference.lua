@@ -70,8 +70,9 @@ end
 -- Rows (D,S), each multiplied by its scale.
 local function scaled(rows, scale, h, b)
   local out = zeros(f64, layout { size(rows, 0), size(rows, 1) })
-  for i = 0, size(rows) - 1 do
-    out[i] = rows[i] * scales.of_token(scale, i // size(rows, 0), h, b)
+  for s = 0, size(rows, 1) - 1 do
+    local factor = scales.of_token(scale, s, h, b)
+    for d = 0, size(rows, 0) - 1 do out[{ d, s }] = rows[{ d, s }] * factor end
   end
   return out
 end

@@ -5,7 +5,8 @@
 --   sums    its part of the sums of exponentials
 --   shrink  by what a block's maxima make the sums before it smaller
 -- `meet`, if there, is called with the maxima of a block, which it may raise: another warp group
--- may have more of the row. `tell`, if there, is called with what `tops` will be.
+-- may have more of the row. `tell`, if there, is called with what `tops` will be. With `threes`,
+-- maxima are found by instructions that sm_90 has.
 local internal = ...
 local M = {}
 
@@ -61,6 +62,42 @@ end
 
 local function add(a, b) return a + b end
 
+local function most_of_three(x, y, z)
+  return internal.kernel.cuda("__vimax3_s32($a, $b, $c)", { a = x, b = y, c = z }, i32,
+    function(a, b, c) return max(max(a, b), c) end)
+end
+
+-- The largest of a row, if that is not negative; else some negative number. Numbers of f32 that are
+-- not negative have the order of their bits as integers, of which sm_90 compares three at a time,
+-- as fast as it compares two of f32.
+local function most_by_threes(row)
+  local function bits(i, j) return bitcast(row[{i, j}], i32) end
+  local a, b, n = bits(0, 0), bits(1, 0), size(row, 1)
+  for j in range(1, n - 1, 2) do
+    a = most_of_three(a, bits(0, j), bits(0, j + 1))
+    b = most_of_three(b, bits(1, j), bits(1, j + 1))
+  end
+  if n % 2 == 0 then a = most_of_three(a, bits(0, n - 1), bits(1, n - 1)) end
+  return bitcast(max(a, b), f32)
+end
+
+-- The maximum of row r, over the four lanes that share it.
+local function maximum(S, r) return lanes_reduce(row_reduce(row_of(S, r), max), max) end
+
+-- The same for each r from 0 to `last`; a row without a score that is not negative is looked at
+-- again.
+local function maxima_by_threes(S, last)
+  local found, least = fragment(f32, last + 1), math.huge
+  for r = 0, last do
+    found[r] = lanes_reduce(most_by_threes(row_of(S, r)), max)
+    least = r == 0 and found[r] or min(least, found[r])
+  end
+  if vote_any(least < 0.0) then
+    for r = 0, last do found[r] = maximum(S, r) end
+  end
+  return found
+end
+
 --- A row does not see the keys from its limit on, counted from the block's first. `places` are the
 --- coordinates of S.
 function M.mask(S, places, limits)
@@ -89,8 +126,9 @@ function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
   local more = by ~= nil and log2(by) or 0.0
   local last = rows.n - 1
   local new = fragment(f32, rows.n)
+  local found = rows.threes and not masked and maxima_by_threes(S, last)
   for r = 0, last do
-    new[r] = lanes_reduce(row_reduce(row_of(S, r), max), max) * c
+    new[r] = (found and found[r] or maximum(S, r)) * c
     if by ~= nil or lift then new[r] = new[r] + (more - (lift or 0)) end
   end
   if rows.meet then rows.meet(new) end

@@ -64,3 +64,17 @@ end                                                                             
 local narrow = view(randn(f16, {37, 50, 2}), layout({2, 50, 36}, {1850, 37, 1}))
 local O = attention(narrow, narrow, narrow, {config = "mma 64x64", out = zeros(f32, {2, 50, 36})})
 print(near(O, reference.attention(narrow, narrow, narrow)))                              -- expect: true
+
+-- Maxima of rows whose scores are all negative, in blocks with larger and with smaller ones.
+for at, case in ipairs{{"hopper 192x80", bf16, 5e-3}, {"hopper 128x192, f8", f8e4m3, 3e-2}} do
+  local dtype, n = case[2], 400
+  local Q, K = ones(dtype, row_major{1, 1, 64, 64}), zeros(dtype, row_major{1, 1, n, 64})
+  for key = 0, n - 1 do
+    fill(K(0, 0, key, _), key < 200 and -7 + 0.5 * (key % 13) or -6) -- scores are eight times that
+  end
+  local V = randn(dtype, row_major{1, 1, n, 64})
+  local made, LSE = attention(Q, K, V, {config = case[1], lse = true})
+  local R, RL = reference.attention(Q, K, V, {lse = zeros(f64, row_major{1, 1, 64}),
+    out = zeros(f64, row_major{1, 1, 64, 64})})
+  print(allclose(made, R, {atol = case[3]}), allclose(LSE, RL, {atol = 1e-2})) -- expect: true	true
+end                                                                          -- expect: true	true
