@@ -31,7 +31,7 @@ M.configs = {
     stages = 2, registers = { 24, 240 }, by_rows = true, ahead = true, held = 32,
     idle = 8, stay = true, cut = true },
   { name = "hopper 64x128", template = HOPPER, sm = 90, depth = 128, rows = 64, groups = 2,
-    stages = 2, registers = { 24, 240 }, idle = 8, stay = true, cut = true },
+    stages = 2, registers = { 24, 240 }, idle = 8, idle_full = true, stay = true, cut = true },
   { name = "hopper 64x64", template = HOPPER, sm = 90, depth = 256, rows = 64, groups = 2,
     stages = 2, registers = { 24, 240 }, by_depth = true, ahead = true, held = 64,
     held_where = "full", cut = true },

@@ -34,6 +34,7 @@
 --   cut         the last of these tiles, or blocks, are cut into parts: attention_backward_tail.lua
 --   idle        where causal, a warp does work of the kernel before for other heads, see
 --               attention_backward_idle.lua, and reads so many times 16 bytes of O and dO at once
+--   idle_full   not only where causal
 -- For tests, lead and n_sms replace what these modules would choose.
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
@@ -289,7 +290,7 @@ local function run_block(variant, plan, args)
   if variant.packed then bars.part = mbarrier(1, 1) end
   if variant.stay then
     bars.K_empty, bars.V_empty = mbarrier(1, groups), mbarrier(1, groups)
-    smem.numbers = walk.new(groups * (1 + GROUP // WARP))
+    smem.numbers = walk.new(groups * (1 + GROUP // WARP) + (variant.fused and 1 or 0))
   end
   if variant.fused then smem.idle = idle.buffer(variant) end
   sync_threads()
@@ -300,7 +301,7 @@ local function run_block(variant, plan, args)
     elseif turns.is_one(variant) then
       add_all(variant, plan, args, smem)
     elseif variant.fused and threadIdx.x >= WARP * (1 + groups) then
-      idle.run(variant, args, smem.idle)
+      each_told(variant, args, smem, function(own) idle.run(variant, own, smem.idle) end)
     end
   else
     setmaxnreg(variant.registers[2])
@@ -419,7 +420,8 @@ function M.plan(p, kernels, variant)
   if variant.stay then grid = { walk.n_blocks(p, variant) } end
   return { before,
     { kernel = kernels.main,
-      launch = { grid = grid, block = M.n_threads(variant), stream = p.stream },
+      launch = { grid = grid, block = M.n_threads(variant), stream = p.stream,
+                 cooperative = variant.stay and variant.fused or nil },
       args = args },
     { kernel = kernels.last,
       launch = { grid = { cdiv(size(sum, 0) * (p.depth // WIDTH), THREADS), p.heads, p.batches },

@@ -24,8 +24,8 @@ end
 
 --- The lead, or nil if the warp has nothing to do.
 function M.lead(p, config, n_blocks)
-  if not (config.idle and p.causal) or p.deterministic or p.sequences or p.score
-    or p.depth ~= p.depth_v then
+  if not (config.idle and (p.causal or config.idle_full)) or p.deterministic or p.sequences
+    or p.score or p.depth ~= p.depth_v then
     return
   end
   local lead = lead_of(p, config, n_blocks)
@@ -50,15 +50,17 @@ local function each_head_of(args, head, f)
 end
 
 -- The rows of n before those of a head's tile i of keys: shares are in proportion to what blocks
--- multiply.
-local function rows_before(args, n, i)
+-- have to multiply.
+local function rows_before(variant, args, n, i)
+  if not variant.causal then return cast(cast(n, i64) * i // args.n_blocks, i32) end
   local all, left = cast(args.n_blocks, i64), cast(args.n_blocks - i, i64)
   return n - cast(n * left * left // (all * all), i32)
 end
 
 -- The block's share of n rows: the first, and the one behind the last.
-local function share(args, n)
-  return rows_before(args, n, args.n), rows_before(args, n, args.n + 1)
+local function share(variant, args, n)
+  local function before(i) return rows_before(variant, args, n, i) end
+  return before(args.n), before(args.n + 1)
 end
 
 -- D of a row, of which each lane has a piece of O and of dO in x and y, and zeros in the sum.
@@ -120,7 +122,7 @@ function M.run(variant, args, buffer)
   local lane, head = threadIdx.x % WARP, own_head(args) + args.lead
   if head < args.kv_heads * size(args.K, 3) then
     each_head_of(args, head, function(h, b)
-      local first, last = share(args, size(args.L, 0))
+      local first, last = share(variant, args, size(args.L, 0))
       make_rows(args, lane, first, last, h, b)
       make_sums(variant, args, buffer, min(first, args.n_q), min(last, args.n_q), h, b)
     end)
