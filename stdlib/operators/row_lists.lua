@@ -1,6 +1,7 @@
 -- row_lists.lua: launches over lists of tensors of any lengths: a block takes a part of one
 -- tensor, and tables say which. Tensors of one type are a list, and one launch takes all of it.
 local arguments = require "cuttle.arguments"
+local grouped = require "cuttle.lists".groups
 local on_device = require "cuttle.operator_device"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -151,16 +152,9 @@ end
 
 -- The tensors' numbers, grouped by a key that key_of(i) gives.
 local function groups_by(n, key_of)
-  local groups, of = {}, {}
-  for i = 1, n do
-    local key = key_of(i)
-    if not of[key] then
-      of[key] = {}
-      groups[#groups + 1] = of[key]
-    end
-    table.insert(of[key], i)
-  end
-  return groups
+  local numbers = {}
+  for i = 1, n do numbers[i] = i end
+  return grouped(numbers, key_of)
 end
 
 -- Of each block: the number of its tensor in the list, and its first element.

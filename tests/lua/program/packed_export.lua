@@ -1,26 +1,10 @@
 -- A product with a packed weight as plain C, and what packs it: their arguments are the weight's
 -- tensors, and the twin for the CPU gives the bits that the process gave. A C program packs codes by
--- the one function, and multiplies by the other. Skipped without a compiler or libcuttle_core.a.
-local tap = dofile "tests/support/tap.lua"
-local f = dofile "tests/support/folder.lua"
-local cuttle = f.absolute(arg[-1])
-local build = cuttle:match "^(.*)/[^/]*$"
-local root = f.absolute((arg[0]:match "^(.*)tests/lua/" or "./") .. "runtime"):match "^(.*)/"
+-- the one function, and multiplies by the other.
+local c = dofile "tests/support/plain_c.lua"
 
-local function exists(path)
-  local file = io.open(path)
-  return file ~= nil and file:close()
-end
-
-local core = build .. "/libcuttle_core.a"
-if not exists(core) or os.execute(("nm '%s' 2>/dev/null | grep -q __asan_init"):format(core)) then
-  tap.skip_all "there is no libcuttle_core.a, or a sanitized one"
-end
-
-f.run "mkdir -p include/cuttle"
-f.write("include/cuttle/ct.h", '#include "runtime/ct.h"\n')
 -- Scales of 1, codes 8 and 9, which stand for 0 and 1, and activations of 1: a sum counts the nines.
-f.write("weights.lua", [[
+c.write("weights.lua", [[
 local packed = require "cuttle.packed_weights"
 local codes, scales = rand(u8, row_major{32, 128}, 0, 16), ones(bf16, row_major{32, 1})
 local function pack(codes, scales)
@@ -33,7 +17,7 @@ local function with(name) return {name = name, sm = how.sm, cpu = how.cpu} end
 export(pack, {{codes, scales}}, with "pack")
 export(function(X, w, C) matmul(X, w, C) end, {{X, w, C}}, with "product")
 ]])
-f.write("main.c", [[
+c.write("main.c", [[
 #include "pack.h"
 #include "product.h"
 #include <stdio.h>
@@ -70,22 +54,10 @@ int main(void) {
   return 0;
 }
 ]])
-local out, code = f.run(("CUTTLE_DEVICE=cpu CUTTLE_LIBCUDA=/nowhere '%s' weights.lua"):format(
-  cuttle))
-tap.ok(code == 0, "the product and the packing are exported", out)
-for _, name in ipairs { "pack", "product" } do
-  local cc = "cc -std=c11 -Wall -Wextra -Werror -D%s_CPU -Iinclude -I'%s' %s.c %s_test.c "
-    .. "-o %s_test '%s' -ldl -lpthread -lm"
-  out, code = f.run(cc:format(name:upper(), root, name, name, name, core))
-  tap.ok(code == 0 and out == "", name .. " builds without a warning", out)
-  out, code = f.run(("./%s_test"):format(name))
-  tap.ok(code == 0 and out:find ": the same bits" and not out:find "not ok",
-    "the twin of " .. name .. " gives the bits of the process", out)
-end
-out, code = f.run(("cc -std=c11 -Wall -Wextra -DPACK_CPU -DPRODUCT_CPU -Iinclude -I'%s' main.c "
-  .. "pack.c product.c -o main '%s' -ldl -lpthread -lm"):format(root, core))
-tap.ok(code == 0, "a program with both builds", out)
-out, code = f.run "./main"
-tap.ok(code == 0 and out == "0 wrong\n", "it packs codes, and multiplies by them", out)
-f.remove()
-tap.done()
+c.export "weights.lua"
+c.compare "pack"
+c.compare "product"
+c.build("main", "main.c pack.c product.c", { "pack", "product" })
+local out, code = c.run "./main"
+c.ok(code == 0 and out == "0 wrong\n", "it packs codes, and multiplies by them", out)
+c.done()
