@@ -18,7 +18,7 @@ local M = {}
 local files = { "layout", "algebra", "coordinates", "pictures", "search", "tune", "judge", "tensor",
   "kernel", "inline", "work", "products", "operators", "threads", "barriers", "tma", "clusters",
   "math", "bits", "halves", "fast", "random", "atoms", "copies", "mesh", "sharded", "launch",
-  "repl", "rows", "selections", "optimizers" }
+  "repl", "rows", "selections", "packed", "experts", "optimizers" }
 
 -- {====== Lines of an entry ======
 
@@ -70,7 +70,7 @@ local function declared(line)
   if name then
     return name, name, value ~= "nil" and value or nil
   end
-  name = line:match("^local (%w+) = {}$") or line:match("^([%w_.]+) = {}$")
+  name = line:match("^local ([%w_]+) = {}$") or line:match("^([%w_.]+) = {}$")
   return name, name
 end
 

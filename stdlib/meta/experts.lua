@@ -3,11 +3,12 @@
 -- T tokens of D numbers, E experts of F hidden numbers. docs/matmul.md has options and examples.
 local expert_layer = {} ---@class cuttle.expert_layer
 
---- Chooses k experts for each token, and puts the pairs of token and choice into their order.
+--- Chooses k experts for each token, and sorts the choices by expert.
 --- Weights are the softmax of the chosen logits; `normalize = false`: of all logits; `score =
 --- "sigmoid"` takes the logistic function.
 ---
----     > r = require "cuttle.expert_layer".route(from_table(f32, {{0, 1}, {3, 2}}), 1)
+---     > logits = view(from_table(f32, {0, 1, 3, 2}), row_major{2, 2}) -- tokens 0 and 1
+---     > r = require "cuttle.expert_layer".route(logits, 1)
 ---     > print(r.tokens[0], r.tokens[1], r.ends[0])
 ---     1	0	1
 ---@param logits Tensor (T,E), row-major: f32, f16 or bf16
@@ -24,9 +25,9 @@ function expert_layer.route(logits, k, options) end
 ---@return table # what it fills
 function expert_layer.prepare_route(logits, k, options) end
 
---- The feed-forward layer: each token's experts, weighted, by two grouped products.
---- `combine` is "sum", in a fixed order by a third launch, or "atomic", which adds to `out`, of
---- f32.
+--- A feed-forward layer of experts, by two grouped products.
+--- Results of a token's experts are weighted. `combine` is "sum", in a fixed order by a third
+--- launch, or "atomic", which adds to `out`, of f32.
 ---@param tokens Tensor (T,D)
 ---@param gate_up Tensor (2F,D,E): rows gate 0, up 0, gate 1, ...
 ---@param down Tensor (D,F,E)

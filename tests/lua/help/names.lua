@@ -36,6 +36,16 @@ for _, topic in ipairs(topics) do
   end
 end
 
+-- {====== Each file is a topic ======
+
+local is_topic = {}
+for _, topic in ipairs(topics) do is_topic[topic.file] = true end
+local listing <close> = assert(io.popen(("cd '%s' && ls stdlib/meta/*.lua"):format(
+  arg[0]:match "^(.*)tests/lua/" or ".")))
+for file in listing:lines() do
+  if not is_topic[file] then wrong("%s is not in the list of files of annotations.lua", file) end
+end
+
 -- {====== Each method and field of an object has one ======
 
 local some_kernel = kernel("nothing", function() end)

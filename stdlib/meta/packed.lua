@@ -1,0 +1,30 @@
+---@meta cuttle.packed_weights
+-- Topic: packed: weights of 4 and 8 bits for matmul; require "cuttle.packed_weights"
+-- A weight is (N,K): an element is what its code stands for times the scale of its group, which is
+-- so many elements of a row. matmul(X, w) takes the packed weight w as B. w:dequantize(bf16) is a
+-- matrix (N,K), w:to(device) a copy. docs/matmul.md has types, kernels and errors.
+local packed_weights = {} ---@class cuttle.packed_weights
+
+--- Reorders the codes of a weight once, for products with it.
+--- Types are "u4" and "u8", numbers from a zero point on, "f4e2m1" and "nf4". Codes are u8 (N,K), or
+--- u32 (N,K/8) of 4 bits, the first in the lowest bits. K is a multiple of 64.
+---
+---     > packed = require "cuttle.packed_weights"
+---     > codes, scales = ones(u8, row_major{32, 128}), ones(bf16, 32) -- a code of 1 is 1 - 8
+---     > w = packed.pack_weights(codes, {type = "u4", scales = scales})
+---     > matmul(ones(bf16, row_major{2, 128}), w)[{1, 5}]
+---     -896.0
+---@param W Tensor codes
+---@param options table `type`; `scales` (N,K/group) or (N); `zero_points`, u8 like scales
+---@return table # the packed weight
+function packed_weights.pack_weights(W, options) end
+
+--- Rounds a weight of floats to codes, by the largest element of each group.
+---@param W Tensor (N,K) of f32, f16 or bf16
+---@param options table `type`; `group`, 128 elements; `zero_points = true`; `scale_type`
+---@return Tensor # codes, u8 (N,K)
+---@return Tensor # scales (N,K/group)
+---@return Tensor # zero points, if they are asked for
+function packed_weights.quantize_weights(W, options) end
+
+return packed_weights
