@@ -166,11 +166,31 @@ CtStatus ct_graph_data(CtDevice *d, const void *data, size_t bytes, CtDevPtr *ou
   return fill_aside(d, b->ptr, bytes, data, err);
 }
 
-void ct_device_free_captured(CtDevice *d) {
+CtStatus ct_device_alloc_captured(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) {
+  CtBuffer *b = d->capture != NULL ? out : add_buffer(d, err);
+  CtStatus s = b == NULL ? CT_ENOMEM : ct_device_alloc_aside(d, bytes, b, err);
+  if (s == CT_OK && b != out) {
+    d->n_captured++;
+    *out = *b;
+  }
+  return s;
+}
+
+bool ct_device_keeps(const CtDevice *d, CtDevPtr p) {
   for (size_t i = 0; i < d->n_captured; i++) {
+    if (d->captured[i].ptr == p) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ct_device_free_captured(CtDevice *d) {
+  size_t n = d->n_captured;
+  d->n_captured = 0; /* so that they are freed now */
+  for (size_t i = 0; i < n; i++) {
     ct_buffer_free(d, &d->captured[i], d->stream);
   }
-  d->n_captured = 0;
 }
 
 /* {====== Streams of a recording ====== */

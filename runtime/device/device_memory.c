@@ -189,7 +189,7 @@ static CtStatus allocate(CtDevice *d, size_t bytes, CtStream stream, CuDevicePtr
 CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out, CtErr *err) {
   CuDevicePtr p = 0;
   if (bytes != 0 && ct_device_is_capturing(d, stream)) {
-    return ct_device_alloc_aside(d, bytes, out, err);
+    return ct_device_alloc_captured(d, bytes, out, err);
   }
   ct_device_free_deferred(d);
   CtStatus s = bytes == 0 ? CT_OK : allocate(d, bytes, stream, &p, err);
@@ -201,9 +201,10 @@ CtStatus ct_buffer_new(CtDevice *d, size_t bytes, CtStream stream, CtBuffer *out
 
 /* Nothing can be done about a failure, and a fault will come out of the next call anyway. */
 void ct_buffer_free(CtDevice *d, CtBuffer *b, CtStream stream) {
-  if (b->ptr != 0 && ct_device_is_capturing(d, stream)) {
+  bool may_go = b->ptr != 0 && !ct_device_keeps(d, b->ptr);
+  if (may_go && ct_device_is_capturing(d, stream)) {
     ct_device_defer(d, b, stream);
-  } else if (b->ptr != 0 && ct_device_enter_aside(d, NULL)) {
+  } else if (may_go && ct_device_enter_aside(d, NULL)) {
     if (d->pool != NULL) {
       (void)d->cu->cuMemFreeAsync(b->ptr, stream);
     } else {
@@ -276,7 +277,8 @@ CtStatus ct_buffer_take(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) {
 void ct_buffer_keep(CtDevice *d, CtBuffer *b, CtStream stream) {
   CtKept *k = &d->kept;
   if (b->ptr == 0 || d->pool == NULL || d->lost || stream != d->stream ||
-      b->bytes >= most_bytes(d) || ct_device_is_capturing(d, stream)) {
+      b->bytes >= most_bytes(d) || ct_device_is_capturing(d, stream) ||
+      ct_device_keeps(d, b->ptr)) {
     ct_buffer_free(d, b, stream);
     return;
   }

@@ -94,7 +94,7 @@ struct CtDevice {
   size_t n_deferred, cap_deferred;
   CtShared *shared; /* all blocks: the device gives them back when it is closed */
   size_t n_shared, cap_shared;
-  CtBuffer *captured; /* memory that the graphs of a host use */
+  CtBuffer *captured; /* memory that the graphs of a host use: until the device is closed */
   size_t n_captured, cap_captured;
   CtKept kept;
   void (*print)(void *ud, const char *text, size_t len);
@@ -141,6 +141,12 @@ CtStatus ct_device_refuse(CtDevice *d, CtStream stream, const char *what, CtErr 
 
 /* Allocates now, whatever is being captured. */
 CtStatus ct_device_alloc_aside(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) CT_NODISCARD;
+
+/* The same for what is enqueued meanwhile. A host does not tell when its graph is gone: until the device is closed,
+   its graph has the memory, and ct_device_keeps says so. */
+CtStatus ct_device_alloc_captured(CtDevice *d, size_t bytes, CtBuffer *out,
+                                  CtErr *err) CT_NODISCARD;
+bool ct_device_keeps(const CtDevice *d, CtDevPtr p);
 void ct_device_defer(CtDevice *d, const CtBuffer *b, CtStream stream);
 void ct_device_free_deferred(CtDevice *d);
 void ct_device_note_captured(CtDevice *d, const CtLabel *label); /* a launch that became a part */

@@ -211,10 +211,11 @@ static void test_host(void) {
   char stream_of_host; /* its address is the handle */
   CtStream s = (CtStream)(void *)&stream_of_host;
   CtModule *m;
-  CtBuffer b, c;
+  CtBuffer b, c, old;
   CtDevPtr word, other;
   CtDevice *d = open_with((CtDeviceOptions){.ordinal = 0, .use_stream = true, .stream = s});
-  OK(ct_buffer_new(d, 8, s, &b, &err) == CT_OK, "memory");
+  OK(ct_buffer_new(d, 8, s, &b, &err) == CT_OK && ct_buffer_new(d, 8, s, &old, &err) == CT_OK,
+     "memory");
   OK(!ct_device_is_capturing(d, s), "no capture");
   fake->host_captured = s;
   OK(ct_device_is_capturing(d, s), "the host captures");
@@ -224,6 +225,8 @@ static void test_host(void) {
   OK(ct_buffer_new(d, 8, s, &c, &err) == CT_OK, "memory is allocated beside it");
   OK(ct_device_write_new(d, c.ptr, "abcdefg", 8, s, &err) == CT_OK, "and filled at once");
   ct_buffer_free(d, &c, s);
+  ct_buffer_free(d, &old, s);
+  OK(ct_buffer_new(d, 8, s, &c, &err) == CT_OK, "more of it");
   OK(ct_grid_word(d, s, &word, &err) == CT_OK && ct_grid_word(d, s, &other, &err) == CT_OK &&
          word != other,
      "each launch has a word of its own");
@@ -234,7 +237,10 @@ static void test_host(void) {
   OK(launch(f, s) && fake->n_launches == before + 1, "after the capture launches are launches");
   ct_buffer_free(d, &b, s);
   OK(ct_buffer_new(d, 8, s, &b, &err) == CT_OK && fake->live_buffers == live - 1,
-     "and what was freed meanwhile is freed");
+     "and what was freed meanwhile is freed, but not the memory of the host's graph");
+  live = fake->live_buffers;
+  ct_buffer_keep(d, &c, s);
+  IS_INT(fake->live_buffers, live, "which stays, whenever its owner goes");
   ct_buffer_free(d, &b, s);
   ct_module_free(m);
   ct_device_close(d);
