@@ -9,8 +9,8 @@ local expert_layer = {} ---@class cuttle.expert_layer
 ---
 ---     > logits = view(from_table(f32, {0, 1, 3, 2}), row_major{2, 2}) -- tokens 0 and 1
 ---     > r = require "cuttle.expert_layer".route(logits, 1)
----     > print(r.tokens[0], r.tokens[1], r.ends[0])
----     1	0	1
+---     > print(table.concat(r.tokens:totable(), " "))
+---     1 0
 ---@param logits Tensor (T,E), row-major: f32, f16 or bf16
 ---@param k integer at most 32
 ---@param options? table `normalize`, `score`, `stream`
