@@ -84,7 +84,8 @@ static CtStatus alloc_pooled(CtDevice *d, size_t bytes, CuDevicePtr *p, CtErr *e
   return s == CT_OK ? wait_aside(d, err) : s;
 }
 
-CtStatus ct_device_alloc_aside(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) {
+/* Allocates now, whatever is being captured. */
+static CtStatus alloc_aside(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) {
   CuDevicePtr p = 0;
   CtStatus s = d->pool != NULL ? alloc_pooled(d, bytes, &p, err)
                                : CT_CALL_ASIDE(d, err, cuMemAlloc_v2, (&p, bytes),
@@ -157,7 +158,7 @@ static CtBuffer *add_buffer(CtDevice *d, CtErr *err) {
 
 CtStatus ct_graph_data(CtDevice *d, const void *data, size_t bytes, CtDevPtr *out, CtErr *err) {
   CtBuffer *b = add_buffer(d, err);
-  CtStatus s = b == NULL ? CT_ENOMEM : ct_device_alloc_aside(d, bytes, b, err);
+  CtStatus s = b == NULL ? CT_ENOMEM : alloc_aside(d, bytes, b, err);
   if (s != CT_OK) {
     return s;
   }
@@ -168,7 +169,7 @@ CtStatus ct_graph_data(CtDevice *d, const void *data, size_t bytes, CtDevPtr *ou
 
 CtStatus ct_device_alloc_captured(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) {
   CtBuffer *b = d->capture != NULL ? out : add_buffer(d, err);
-  CtStatus s = b == NULL ? CT_ENOMEM : ct_device_alloc_aside(d, bytes, b, err);
+  CtStatus s = b == NULL ? CT_ENOMEM : alloc_aside(d, bytes, b, err);
   if (s == CT_OK && b != out) {
     d->n_captured++;
     *out = *b;

@@ -139,11 +139,8 @@ CtStatus ct_device_route(CtDevice *d, CtStream *stream, CtErr *err) CT_NODISCARD
 /* Fails while a graph is recorded, or `stream` is being captured by the host. `what` begins the message. */
 CtStatus ct_device_refuse(CtDevice *d, CtStream stream, const char *what, CtErr *err) CT_NODISCARD;
 
-/* Allocates now, whatever is being captured. */
-CtStatus ct_device_alloc_aside(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err) CT_NODISCARD;
-
-/* The same for what is enqueued meanwhile. A host does not tell when its graph is gone: until the device is closed,
-   its graph has the memory, and ct_device_keeps says so. */
+/* Allocates now, for what is enqueued while a stream is captured. A host does not tell when its graph is gone: until
+   the device is closed, its graph has the memory, and ct_device_keeps says so. */
 CtStatus ct_device_alloc_captured(CtDevice *d, size_t bytes, CtBuffer *out,
                                   CtErr *err) CT_NODISCARD;
 bool ct_device_keeps(const CtDevice *d, CtDevPtr p);
