@@ -122,28 +122,13 @@ local function measure(size, options, layer, whole)
     6 * T * k * D * F, options)
 end
 
-local function read_arguments()
-  local options = beside.options()
-  options.sizes = {}
-  for _, word in ipairs(arg) do
-    local size = { word:match "^(%d+)x(%d+)x(%d+)x(%d+)x(%d+)$" }
-    if size[1] then
-      for i, x in ipairs(size) do size[i] = math.tointeger(x) end
-      table.insert(options.sizes, size)
-    elseif word == "--parts" then
-      options.parts = true
-    elseif not beside.read(options, word) then
-      error(("expert_layer: '%s' is no option and no size like 4096x2048x768x128x8"):format(word),
-        0)
-    end
-  end
-  if #options.sizes == 0 then
-    options.sizes = ct.device().sm and sizes or { { 20, 32, 24, 4, 2 } }
-  end
-  return options
+local function wants_parts(options, word)
+  options.parts = options.parts or word == "--parts"
+  return word == "--parts"
 end
 
-local options, layer = read_arguments(), beside.start "expert_peer"
+local options = beside.arguments("4096x2048x768x128x8", sizes, { 20, 32, 24, 4, 2 }, wants_parts)
+local layer = beside.start "expert_peer"
 local whole = layer and beside.start "expert_peer"
 for _, size in ipairs(options.sizes) do measure(size, options, layer, whole) end
 for _, peer in pairs { layer, whole } do peer:close() end

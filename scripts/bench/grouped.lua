@@ -72,24 +72,9 @@ local function measure(size, ends, how, options, peer)
   for _, t in pairs(set) do t:close() end
 end
 
-local function read_arguments()
-  local options = beside.options()
-  options.sizes = {}
-  for _, word in ipairs(arg) do
-    local size = { word:match "^(%d+)x(%d+)x(%d+)x(%d+)$" }
-    if size[1] then
-      for i, x in ipairs(size) do size[i] = math.tointeger(x) end
-      table.insert(options.sizes, size)
-    elseif not beside.read(options, word) then
-      error(("grouped: '%s' is no option and no size like 32x16384x2048x2048"):format(word), 0)
-    end
-  end
-  if #options.sizes == 0 then options.sizes = ct.device().sm and sizes or { { 3, 40, 24, 32 } } end
-  return options
-end
-
 math.randomseed(1)
-local options, peer = read_arguments(), beside.start "grouped_peer"
+local options = beside.arguments("32x16384x2048x2048", sizes, { 3, 40, 24, 32 })
+local peer = beside.start "grouped_peer"
 for _, size in ipairs(options.sizes) do
   measure(size, equal_ends(size[1], size[2]), "equal", options, peer)
   measure(size, random_ends(size[1], size[2]), "random", options, peer)

@@ -30,13 +30,7 @@ M.quick = {
 local MOST_LAUNCHES <const> = 100000
 local SLOW <const> = 10 -- so many times the fastest: not worth the time
 
-function M.median(list)
-  local t = table.move(list, 1, #list, 1, {})
-  table.sort(t)
-  local n = #t
-  if n % 2 == 1 then return t[n // 2 + 1] end
-  return n > 0 and 0.5 * (t[n // 2] + t[n // 2 + 1]) or nil
-end
+M.median = require "cuttle.lists".median
 
 -- {====== Candidates that are launched from here ======
 

@@ -79,27 +79,17 @@ local function measure(kind, size, options, peer)
   for _, t in pairs(set) do t:close() end
 end
 
-local function read_arguments()
-  local options = beside.options()
-  options.sizes, options.kinds = {}, {}
-  for _, word in ipairs(arg) do
-    local m, n, k = word:match "^(%d+)x(%d+)x(%d+)$"
-    local kind = short[word:match "^%-%-kind=(.*)$" or 0]
-    if m then
-      table.insert(options.sizes, { math.tointeger(m), math.tointeger(n), math.tointeger(k) })
-    elseif kind then
-      table.insert(options.kinds, kind)
-    elseif not beside.read(options, word) then
-      error(("scaled: '%s' is no option and no size like 4096x4096x4096"):format(word), 0)
-    end
-  end
-  if #options.kinds == 0 then options.kinds = kinds end
-  if #options.sizes == 0 then options.sizes = ct.device().sm and sizes or { { 40, 136, 256 } } end
-  return options
+local function takes_kind(options, word)
+  local kind = short[word:match "^%-%-kind=(.*)$" or 0]
+  if not kind then return false end
+  options.kinds = options.kinds or {}
+  table.insert(options.kinds, kind)
+  return true
 end
 
-local options, peer = read_arguments(), beside.start "scaled_peer"
+local options = beside.arguments("4096x4096x4096", sizes, { 40, 136, 256 }, takes_kind)
+local peer = beside.start "scaled_peer"
 for _, size in ipairs(options.sizes) do
-  for _, kind in ipairs(options.kinds) do measure(kind, size, options, peer) end
+  for _, kind in ipairs(options.kinds or kinds) do measure(kind, size, options, peer) end
 end
 if peer then peer:close() end

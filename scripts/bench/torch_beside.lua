@@ -74,6 +74,26 @@ function M.read(options, word)
   return false
 end
 
+--- Options of a script whose words are also sizes like `example`, "32x40x24"; `small` is the one
+--- for the CPU engine, `sizes` those for a device without words. own(options, word), or nil: takes
+--- a word of the script.
+function M.arguments(example, sizes, small, own)
+  local options, pattern = M.options(), "^" .. example:gsub("%d+", "(%%d+)") .. "$"
+  options.sizes = {}
+  for _, word in ipairs(arg) do
+    local size = { word:match(pattern) }
+    if size[1] then
+      for i, x in ipairs(size) do size[i] = math.tointeger(x) end
+      table.insert(options.sizes, size)
+    elseif not (own and own(options, word)) and not M.read(options, word) then
+      error(("%s: '%s' is no option and no size like %s"):format(arg[0]:match "([%w_]+)%.lua$",
+        word, example), 0)
+    end
+  end
+  if #options.sizes == 0 then options.sizes = ct.device().sm and sizes or { small } end
+  return options
+end
+
 --- Times a list and prints it below a title; flops are those of a launch.
 function M.time(list, title, flops, options)
   for _, regime in ipairs(options.regimes) do regimes.time(list, regime, options.numbers) end

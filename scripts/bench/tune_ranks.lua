@@ -1,5 +1,6 @@
 -- tune_ranks.lua: how two orders of the same things agree, as a table. Entries have kernel, shape,
 -- ms, predicted.
+local lists = require "cuttle.lists"
 local M = {}
 
 local TOP <const> = 5 -- of the predicted order, which a GPU would run
@@ -54,15 +55,8 @@ end
 
 -- Parts of a list by a name, in the order of their first entries.
 function M.groups(list, name_of)
-  local groups, by_name = {}, {}
-  for _, x in ipairs(list) do
-    local name = name_of(x)
-    if not by_name[name] then
-      by_name[name] = { name = name }
-      groups[#groups + 1] = by_name[name]
-    end
-    table.insert(by_name[name], x)
-  end
+  local groups = lists.groups(list, name_of)
+  for _, group in ipairs(groups) do group.name = name_of(group[1]) end
   return groups
 end
 

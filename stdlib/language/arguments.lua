@@ -8,6 +8,15 @@ local M = {}
 
 M.options = require "cuttle.option_names".check
 
+--- The table of options that may be the last of packed arguments (table.pack), which is taken from
+--- them; {} if there is none. A list is an argument.
+function M.take_options(given)
+  local last = given[given.n]
+  if type(last) ~= "table" or getmetatable(last) ~= nil or last[1] ~= nil then return {} end
+  given[given.n], given.n = nil, given.n - 1
+  return last
+end
+
 --- That x is a tensor of the host's script, which has an address. `modes` says which was expected,
 --- `itself` what the operator does that a kernel cannot ask for.
 function M.check_tensor(op, x, name, modes, itself)

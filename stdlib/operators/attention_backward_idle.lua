@@ -57,7 +57,7 @@ local function rows_before(variant, args, n, i)
   return n - cast(n * left * left // (all * all), i32)
 end
 
--- The block's share of n rows: the first, and the one behind the last.
+-- The block's share of n rows: the first, and the one after the last.
 local function share(variant, args, n)
   local function before(i) return rows_before(variant, args, n, i) end
   return before(args.n), before(args.n + 1)

@@ -406,11 +406,7 @@ end
 local function multiply_all(variant, plan, args, smem, bars, k_scale, c, number)
   local group = new_group(variant, plan, args, smem, bars, number)
   local function compute(piece)
-    local factor = c
-    if variant.scaled then
-      factor = c * k_scale[{ merge.key_head(variant, piece.head), piece.b }]
-    end
-    group:compute(piece, factor)
+    group:compute(piece, merge.factor_of_scores(variant, k_scale, c, piece))
   end
   local function finish(piece, next_piece)
     group:store(piece)

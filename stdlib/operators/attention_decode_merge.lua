@@ -26,6 +26,12 @@ function M.key_head(variant, head)
   return head // variant.n_tiles, head % variant.n_tiles * variant.rows
 end
 
+--- What a piece's scores are multiplied by: c, the scale and log2(e), and the scale of its keys.
+function M.factor_of_scores(variant, k_scale, c, piece)
+  if not variant.scaled then return c end
+  return c * k_scale[{ M.key_head(variant, piece.head), piece.b }]
+end
+
 --- Of row r of a tile: the query, the head, and whether there is such a row.
 function M.query(variant, kv_head, first, r)
   local row = first + r

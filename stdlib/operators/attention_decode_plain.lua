@@ -95,8 +95,7 @@ function M.make(variant)
     end
     local function compute(piece)
       local kv_head = merge.key_head(variant, piece.head)
-      local factor = c
-      if variant.scaled then factor = c * k_scale[{ kv_head, piece.b }] end
+      local factor = merge.factor_of_scores(variant, k_scale, c, piece)
       fill(state.tops, -math.huge)
       clear(state.sums)
       clear(state.out)

@@ -206,11 +206,7 @@ function M.each_piece(self, k_scale, c, column_of)
     sync_threads()
   end
   local function compute(piece)
-    local factor = c
-    if variant.scaled then
-      factor = c * k_scale[{ merge.key_head(variant, piece.head), piece.b }]
-    end
-    self:compute(piece, factor)
+    self:compute(piece, merge.factor_of_scores(variant, k_scale, c, piece))
   end
   local function finish(piece, next_piece)
     local rows = fetch_rows(variant, args, next_piece)

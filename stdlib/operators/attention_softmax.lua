@@ -84,8 +84,7 @@ end
 -- The maximum of row r, over the four lanes that share it.
 local function maximum(S, r) return lanes_reduce(row_reduce(row_of(S, r), max), max) end
 
--- The same for each r from 0 to `last`; a row without a score that is not negative is looked at
--- again.
+-- The same for each r from 0 to `last`. Rows whose scores are all negative are compared again.
 local function maxima_by_threes(S, last)
   local found, least = fragment(f32, last + 1), math.huge
   for r = 0, last do

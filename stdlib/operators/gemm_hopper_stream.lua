@@ -1,11 +1,11 @@
 -- gemm_hopper_stream.lua: Stream-K in the kernel of gemm_hopper.lua, for tiles of C that do not
--- fill the last round of blocks. Blocks take tiles in turn as ever, but for those of the last round
--- that all blocks have a tile of, and of the rest: the steps along K of these form one sequence, of
--- which each block takes an equal part, of one tile at least. A tile inside of which a part ends is
--- shared by two blocks: the first has the steps up to there. It multiplies them before all else,
--- and hands its sums on; the second multiplies the rest after all else, waits for a flag, and adds
--- them. So hardly any block waits, and each waits only for one of a lower number, which began
--- before it. The order of additions depends on sizes and on how many blocks there are.
+-- fill the last round of blocks. Blocks take tiles in turn as ever until the last round in which
+-- all blocks have a tile. The steps along K of that round's tiles and of the rest form one
+-- sequence, of which each block takes an equal part, of one tile at least. A tile inside of which a
+-- part ends is shared by two blocks: the first has the steps up to there. It multiplies them before
+-- all else, and hands its sums on; the second multiplies the rest after all else, waits for a flag,
+-- and adds them. So hardly any block waits, and each waits only for one of a lower number, which
+-- began before it. The order of additions depends on sizes and on how many blocks there are.
 local on_device = require "cuttle.operator_device"
 local rasters = require "cuttle.raster"
 local M = {}

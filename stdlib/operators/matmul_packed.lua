@@ -300,7 +300,7 @@ local function key_of(p, w, dtype)
   return ("%s %d %s %d %d %d"):format(w.type, w.group, dtype or p.dtype.name, p.n, p.m, w.shape[2])
 end
 
--- The name of what the rule takes for a key, which is that of a problem but for its numbers.
+-- The name of what the rule takes for a problem that has this key.
 local function class_of(p, w, key)
   local group, n, m, k = key:match "^%w+ (%d+) %w+ (%d+) (%d+) (%d+)$"
   group, n, m, k = math.tointeger(group), math.tointeger(n), math.tointeger(m), math.tointeger(k)

@@ -21,10 +21,6 @@ local row_type = tiles.new_type("row_kernel", RowKernel)
 
 -- {====== Calls ======
 
-local function is_options(x)
-  return type(x) == "table" and getmetatable(x) == nil and x[1] == nil
-end
-
 local known_options <const> = { "check", "out", "stream", "work" }
 
 -- {====== Plans ======
@@ -339,12 +335,8 @@ local function read_call(self, ...)
     fail(op, "a method was called with '.'; write ':', as in k:prepare(x)")
   end
   local given = table.pack(...)
-  local options = {}
-  if is_options(given[given.n]) then
-    options = table.remove(given, given.n)
-    given.n = given.n - 1
-  end
-  options = arguments.options(self.name, options, known_options, "{out = y}")
+  local options = arguments.options(self.name, arguments.take_options(given), known_options,
+    "{out = y}")
   local inputs, device = reader.read_inputs(self, given)
   inputs.device = device
   local extents = reader.broadcast(self, inputs)

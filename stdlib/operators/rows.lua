@@ -138,13 +138,7 @@ end)
 -- (rows, 1) as one row.
 local function as_row(t) return view(t, layout({ 1, size(t, 0) }, { 0, stride(t)[1] })) end
 
--- The last argument, if it is a table of options, and taken from the list.
-local function options_in(op, given)
-  local last = given[#given]
-  local is_last = type(last) == "table" and getmetatable(last) == nil
-  return arguments.options(op, is_last and table.remove(given) or {}, { "check", "out", "stream" },
-    "{stream = s}")
-end
+local of_mean <const> = { "check", "out", "stream" }
 
 -- NAME_mean(x, target, ..., ignored[, options]) -> the mean loss and one row's share of it, f32
 -- (1,1), and the loss and the lse of each row. x is (rows, columns), target (rows, 1).
@@ -155,15 +149,15 @@ local function with_mean(name)
       arguments.check_tensor(op, t, which, "of 2 modes", "it launches kernels itself")
       if rank(t) ~= 2 then tiles.fail(op, "%s is %s; expected 2 modes", which, shape(t)) end
     end
-    local given = { ... }
-    local options = options_in(op, given)
-    local out, ignored = arguments.results(op, options.out, 4), given[#given]
+    local given = table.pack(...)
+    local options = arguments.options(op, arguments.take_options(given), of_mean, "{stream = s}")
+    local out, ignored = arguments.results(op, options.out, 4), given[given.n]
     local function with(first)
       return { out = out and { out[first], out[first + 1] }, stream = options.stream,
         check = options.check }
     end
-    given[#given + 1] = with(3)
-    local loss, lse = launch.rows(M[name], x, target, table.unpack(given))
+    given[given.n + 1] = with(3)
+    local loss, lse = launch.rows(M[name], x, target, table.unpack(given, 1, given.n + 1))
     local mean, share = launch.rows(mean_loss, as_row(loss), as_row(target), ignored, with(1))
     return mean, share, loss, lse
   end)

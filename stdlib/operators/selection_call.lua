@@ -15,22 +15,15 @@ local selection_type = tiles.new_type("selection", Selection)
 
 -- {====== Calls ======
 
-local function is_options(x)
-  return type(x) == "table" and getmetatable(x) == nil and x[1] == nil
-end
-
 -- Steps and results of a call whose last argument may be options.
 local function planned(self, ...)
   if tiles.type_name(self) ~= "selection" then
     tiles.fail("selections", "a method was called with '.'; write ':', as in "
       .. "selections.scan:prepare(x)")
   end
-  local given, options = table.pack(...), {}
-  if is_options(given[given.n]) then
-    options = given[given.n]
-    given[given.n], given.n = nil, given.n - 1
-  end
-  options = arguments.options(self.name, options, self.known, self.example)
+  local given = table.pack(...)
+  local options = arguments.options(self.name, arguments.take_options(given), self.known,
+    self.example)
   if given.n > self.most then
     tiles.fail(self.name, "%d arguments; expected at most %d, then options such as %s", given.n,
       self.most, self.example)

@@ -21,7 +21,7 @@ function M.of_rows(x)
 end
 
 --- f(at, now) of the thread's vectors, a batch at a time: the i-th one, from 0 to last, is
---- now(_, i), vector at[i] of the row; behind the row it is the last one again.
+--- now(_, i), vector at[i] of the row; after the row it is the last one again.
 function M.each_batch(c, row, f)
   for first in range(threadIdx.x, c.n, BATCH * c.threads) do
     local now, at = fragment(row.x.dtype, { c.width, BATCH }), {}
@@ -37,7 +37,7 @@ end
 function M.is_in(c, at) return c.n % (BATCH * c.threads) == 0 or at < c.n end
 
 --- Puts the largest number of each vector into `largest`, and calls f(most) for each batch of the
---- thread's own ones, f32, from 0 on; -inf behind the row.
+--- thread's own ones, f32, from 0 on; -inf after the row.
 function M.keep_largest(c, row, largest, f)
   M.each_batch(c, row, function(at, now, last)
     local most = {}
