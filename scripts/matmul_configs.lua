@@ -11,7 +11,7 @@ local ledger = require "ledger"
 local ct = require "cuttle"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
-local configs, measured = require "cuttle.matmul_configs", require "configs"
+local configs, measured = require "cuttle.matmul_choice", require "configs"
 local operator = require "cuttle.matmul"
 
 local _, sm, shared = internal.launch.emit_sm()

@@ -5,7 +5,7 @@
 -- the contract beside them, and some that are not shipped, for few rows of A. Without a GPU sizes
 -- are tiny. C is row-major unless the line says "columns"; A and B are contiguous along K.
 local ct = require "cuttle"
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local median = require "cuttle.lists".median
 local on_gpu = ct.device().sm ~= nil
 local BATCH_MS <const> = on_gpu and 15 or 1

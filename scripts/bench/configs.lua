@@ -1,7 +1,7 @@
 -- configs.lua: the configurations of matmul that are measured: those that it chooses from, and rows
 -- that nothing selects, which were tried and are kept to be compared with. The head of
 -- matmul_configs.lua says what a row is.
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local M = { choose = configs.choose }
 
 local function hopper(row)

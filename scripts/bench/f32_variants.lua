@@ -6,7 +6,7 @@
 -- for their loops (scripts/sass.lua), the least cycles first.
 package.path = "scripts/?.lua;" .. package.path
 local ct = require "cuttle"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local median = require "cuttle.lists".median
 local operator = require "cuttle.matmul"
 local sass = require "cuttle.sass"

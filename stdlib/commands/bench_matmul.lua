@@ -8,7 +8,7 @@
 -- integers from -4 to 4.
 local language = require "cuttle"
 local lists = require "cuttle.lists"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local json = require "cuttle.json"
 local operator = require "cuttle.matmul"
 local script_command = require "cuttle.script_command"

@@ -1,6 +1,6 @@
 -- einsum.lua: einsum("bmk,bnk->bmn", A, B) and contract(A, B): sums of products of tensors by the
 -- names of their modes. Two tensors are a product of matrices with modes of modes: matmul computes
--- it by the template that fits (matmul_configs.lua, gemm_nested.lua), or einsum_plain.lua does.
+-- it by the template that fits (matmul_choice.lua, gemm_nested.lua), or einsum_plain.lua does.
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local texts = require "cuttle.einsum_text"

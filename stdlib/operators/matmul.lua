@@ -1,6 +1,6 @@
 -- matmul.lua: matmul(A, B, C, options): C = epilogue(alpha * A * B' + beta * C), for any strides
 -- and sizes, in batches. matmul_problem.lua checks the arguments and brings the problem into its
--- canonical form. This file has a configuration chosen (matmul_configs.lua) and launches the kernel
+-- canonical form. This file has a configuration chosen (matmul_choice.lua) and launches the kernel
 -- that the configuration's template makes.
 --
 -- A template is a module with
@@ -42,7 +42,7 @@ local raster = require "cuttle.gemm_raster"
 local indexed = require "cuttle.gemm_indexed"
 local split = require "cuttle.gemm_split"
 local nested = require "cuttle.gemm_nested"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local matmul_bits = require "cuttle.matmul_bits"
 local problems = require "cuttle.matmul_problem"
 local tables = require "cuttle.matmul_table"

@@ -2,7 +2,7 @@
 -- and the choice among the configurations of one order.
 local arguments = require "cuttle.arguments"
 local bits = require "cuttle.bits"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local split = require "cuttle.gemm_split"
 local tables = require "cuttle.matmul_table"
 local tiles = require "cuttle.tiles"

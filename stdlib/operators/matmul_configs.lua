@@ -1,4 +1,4 @@
--- matmul_configs.lua: the configurations of matmul and which one a problem gets. A row is a
+-- matmul_configs.lua: the configurations of matmul; matmul_choice.lua chooses one. A row is a
 -- configuration (see matmul.lua and its template) with what it is for:
 --   device   "cuda" or "cpu"
 --   types    names of element types of A and B, or nil: all
@@ -11,12 +11,8 @@
 --            K must stay whole, so a long K cannot be cut in parts instead
 -- The first row that fits is taken, so the order is the choice by shape, as it was measured on an
 -- H200. matmul_table.lua chooses before that, by results of `tune`.
-local internal = ...
-local devices = require "cuttle.profile_device"
 local grouping = require "cuttle.gemm_groups"
-local given = require "cuttle.operator_config"
 local scaling = require "cuttle.gemm_scales"
-local tiles = require "cuttle.tiles"
 local M = {}
 
 local SIMPLE <const>, SIMT <const> = "cuttle.gemm_simple", "cuttle.gemm_simt"
@@ -31,13 +27,14 @@ local NT <const>, TN <const>, NN <const> = { NT = true }, { TN = true }, { NN = 
 local TN_TT <const>, NT_NN <const> = { TN = true, TT = true }, { NT = true, NN = true }
 local MIXED <const> = { NN = true, TT = true }
 
--- The problem's tiles of that size; of groups as if they were equal.
-local function n_tiles(p, m_tile, n_tile)
+--- The problem's tiles of that size; of groups as if they were equal.
+function M.n_tiles(p, m_tile, n_tile)
   local m, n, of = cdiv(p.m, m_tile), cdiv(p.n, n_tile), p.groups
   if of and of.mode == "m" then m = grouping.likely_tiles(p.m, of.n, m_tile) end
   if of and of.mode == "n" then n = grouping.likely_tiles(p.n, of.n, n_tile) end
   return m * n * p.l
 end
+local n_tiles <const> = M.n_tiles
 
 -- Has the problem at least this many tiles of that size?
 local function tiles_at_least(n, m_tile, n_tile)
@@ -123,75 +120,72 @@ local function hopper(row)
   return row
 end
 
+-- What makes rows of a template, all of which have these fields.
+local function rows_of(template, fields)
+  return function(row)
+    row.device, row.template = "cuda", template
+    for key, value in pairs(fields) do row[key] = value end
+    return row
+  end
+end
+local dots <const> = rows_of(DOTS, { types = F32, sm = 80, majors = TN, order = "serpentine" })
+local simt <const> = rows_of(SIMT, { types = F32, sm = 80, lanes = { 8, 4 } })
+local tcgen05 <const> = rows_of(TCGEN05, { only_sm = TENSOR_MEMORY })
+local mma <const> = rows_of(MMA, {})
+
 M.list = {
   -- f32 on CUDA cores. Few rows or columns want small tiles, and K whole. Small K wants small
   -- tiles: their tails and stores of C overlap. A deeper tile of K wins only where K is long, as
   -- its first one comes later. Slices of K give a multiprocessor enough warps where it has a single
   -- tile. What limits registers or pins reads was measured with at least two rounds of blocks.
-  { name = "dots 32x16x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
-    tile = { 32, 16, 32 }, warps = { 2, 2 }, stages = 6, order = "serpentine",
+  dots{ name = "dots 32x16x32", tile = { 32, 16, 32 }, warps = { 2, 2 }, stages = 6,
     when = function(p) return p.n <= 16 and is_dots(p) end },
-  { name = "dots 16x32x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
-    tile = { 16, 32, 32 }, warps = { 2, 2 }, stages = 6, order = "serpentine",
+  dots{ name = "dots 16x32x32", tile = { 16, 32, 32 }, warps = { 2, 2 }, stages = 6,
     when = function(p) return p.m <= 16 and is_dots(p) end },
-  { name = "dots 32x32x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
-    tile = { 32, 32, 32 }, warps = { 2, 2 }, stages = 6, order = "serpentine",
+  dots{ name = "dots 32x32x32", tile = { 32, 32, 32 }, warps = { 2, 2 }, stages = 6,
     when = function(p) return math.min(p.m, p.n) <= 32 and is_dots(p) end },
-  { name = "dots 64x32x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
-    tile = { 64, 32, 32 }, warps = { 2, 2 }, stages = 5, order = "serpentine",
+  dots{ name = "dots 64x32x32", tile = { 64, 32, 32 }, warps = { 2, 2 }, stages = 5,
     when = function(p) return is_dots(p) end },
-  { name = "dots 64x64x32", device = "cuda", template = DOTS, types = F32, sm = 80, majors = TN,
-    tile = { 64, 64, 32 }, warps = { 4, 2 }, stages = 4, order = "serpentine",
+  dots{ name = "dots 64x64x32", tile = { 64, 64, 32 }, warps = { 4, 2 }, stages = 4,
     when = function(p) return p.unsplit and at_most(2, 64, 64)(p) end },
-  { name = "simt 256x128x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
-    tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 }, stages = 4, min_blocks = 1,
-    order = "m4 ~n2 ~m ~n", group = 8, emission = { registers = 208 },
+  simt{ name = "simt 256x128x16", majors = NT, tile = { 256, 128, 16 }, warps = { 2, 4 },
+    stages = 4, min_blocks = 1, order = "m4 ~n2 ~m ~n", group = 8, emission = { registers = 208 },
     when = deep(256, 128, 0.95) },
-  { name = "simt 128x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
-    tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3, min_blocks = 4,
-    order = "m2 ~n m", when = fills(1, 128, 64) },
-  { name = "simt 128x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = TN, tile = { 128, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
-    needs = is_resident,
-    when = function(p) return p.k > 2048 and fills(4, 128, 128)(p) end },
-  { name = "simt 128x128x8 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
+  simt{ name = "simt 128x64x16", majors = NT, tile = { 128, 64, 16 }, warps = { 2, 2 }, stages = 3,
+    min_blocks = 4, order = "m2 ~n m", when = fills(1, 128, 64) },
+  simt{ name = "simt 128x128x16 turned", majors = TN, tile = { 128, 128, 16 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
+    needs = is_resident, when = function(p) return p.k > 2048 and fills(4, 128, 128)(p) end },
+  simt{ name = "simt 128x128x8 turned", majors = TN, tile = { 128, 128, 8 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
     when = deep(128, 128) },
-  { name = "simt 128x128x8 turned, 200 registers", device = "cuda", template = SIMT, types = F32,
-    sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 4, 16 },
-    emission = { registers = 200 }, needs = is_bare, when = fills(4, 128, 128) },
-  { name = "simt 128x128x8 turned, small K", device = "cuda", template = SIMT, types = F32,
-    sm = 80, majors = TN, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 2, order = "n ~m", turn = "async", lane_bits = { 1, 4 },
-    when = fills(1, 128, 128) },
-  { name = "simt 256x128x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = NN, tile = { 256, 128, 16 }, lanes = { 8, 4 }, warps = { 2, 4 },
+  simt{ name = "simt 128x128x8 turned, 200 registers", majors = TN, tile = { 128, 128, 8 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, order = "n ~m", turn = "async",
+    lane_bits = { 4, 16 }, emission = { registers = 200 }, needs = is_bare,
+    when = fills(4, 128, 128) },
+  simt{ name = "simt 128x128x8 turned, small K", majors = TN, tile = { 128, 128, 8 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, order = "n ~m", turn = "async",
+    lane_bits = { 1, 4 }, when = fills(1, 128, 128) },
+  simt{ name = "simt 256x128x16 turned", majors = NN, tile = { 256, 128, 16 }, warps = { 2, 4 },
     stages = 4, min_blocks = 1, order = "n2 ~m n", turn = "async", when = deep(256, 128) },
-  { name = "simt 128x128x8 turned A", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = { TT = true }, tile = { 128, 128, 8 }, lanes = { 8, 4 }, warps = { 2, 2 },
-    stages = 3, min_blocks = 2, order = "n2 ~m n", turn = "async", when = deep(128, 128) },
-  { name = "simt 128x64x16 turned, pinned", device = "cuda", template = SIMT, types = F32,
-    sm = 80, majors = NN, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 },
-    stages = 3, min_blocks = 4, order = "n2 m ~n", turn = "registers", emission = { pin = true },
-    needs = is_bare, when = fills(8, 128, 64) },
-  { name = "simt 128x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = MIXED, tile = { 128, 64, 16 }, lanes = { 8, 4 }, warps = { 2, 2 }, stages = 3,
-    min_blocks = 4, order = "n2 m ~n", turn = "registers", when = fills(1, 128, 64) },
-  { name = "simt 128x64x32 turned, 2 slices", device = "cuda", template = SIMT, types = F32,
-    sm = 80, majors = TN, tile = { 128, 64, 32 }, lanes = { 8, 4 }, warps = { 2, 2 }, slices = 2,
-    stages = 3, min_blocks = 1, order = "n2 ~m n", turn = "async",
+  simt{ name = "simt 128x128x8 turned A", majors = { TT = true }, tile = { 128, 128, 8 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, order = "n2 ~m n", turn = "async",
+    when = deep(128, 128) },
+  simt{ name = "simt 128x64x16 turned, pinned", majors = NN, tile = { 128, 64, 16 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 4, order = "n2 m ~n", turn = "registers",
+    emission = { pin = true }, needs = is_bare, when = fills(8, 128, 64) },
+  simt{ name = "simt 128x64x16 turned", majors = MIXED, tile = { 128, 64, 16 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 4, order = "n2 m ~n", turn = "registers", when = fills(1, 128, 64) },
+  simt{ name = "simt 128x64x32 turned, 2 slices", majors = TN, tile = { 128, 64, 32 },
+    warps = { 2, 2 }, slices = 2, stages = 3, min_blocks = 1, order = "n2 ~m n", turn = "async",
     when = function(p)
       return p.k >= 512 and not at_most(0.5, 128, 64)(p) and at_most(1, 128, 64)(p)
     end },
-  { name = "simt 64x64x16", device = "cuda", template = SIMT, types = F32, sm = 80, majors = NT,
-    tile = { 64, 64, 16 }, lanes = { 8, 4 }, warps = { 1, 2 }, stages = 4, min_blocks = 6,
-    order = "m2 ~n m" },
-  { name = "simt 64x64x16 turned", device = "cuda", template = SIMT, types = F32, sm = 80,
-    majors = { TN = true, NN = true, TT = true }, tile = { 64, 64, 16 }, lanes = { 8, 4 },
-    warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n", turn = "registers" },
+  simt{ name = "simt 64x64x16", majors = NT, tile = { 64, 64, 16 }, warps = { 1, 2 }, stages = 4,
+    min_blocks = 6, order = "m2 ~n m" },
+  simt{ name = "simt 64x64x16 turned", majors = { TN = true, NN = true, TT = true },
+    tile = { 64, 64, 16 }, warps = { 1, 2 }, stages = 3, min_blocks = 6, order = "n2 m ~n",
+    turn = "registers" },
 
   -- Hopper's tensor cores. Few rows or columns want many stages, and nothing loaded in vain. Else
   -- the smallest tile of which all are multiplied at one time; else 256x128, and by ping-pong where
@@ -354,93 +348,78 @@ M.list = {
 
   -- Tensor memory. No hardware has run these: the model predicts what is bound by loads from L2,
   -- of which pairs of blocks need fewer.
-  { name = "tcgen05 256x128x64, pairs", device = "cuda", template = TCGEN05, types = HALVES,
-    only_sm = TENSOR_MEMORY, tile = { 256, 128, 64 }, stages = 6, cluster = 2,
-    when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
-  { name = "tcgen05 128x128x64", device = "cuda", template = TCGEN05, types = HALVES,
-    only_sm = TENSOR_MEMORY, tile = { 128, 128, 64 }, stages = 6, when = is_wide },
-  { name = "tcgen05 256x128x128, pairs", device = "cuda", template = TCGEN05, types = F8,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 256, 128, 128 }, stages = 6, cluster = 2,
-    when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
-  { name = "tcgen05 128x128x128", device = "cuda", template = TCGEN05, types = F8,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 6, when = is_wide },
-  { name = "tcgen05 256x128x32, pairs", device = "cuda", template = TCGEN05, types = TF32,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 256, 128, 32 }, stages = 6, cluster = 2,
-    when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
-  { name = "tcgen05 128x128x32", device = "cuda", template = TCGEN05, types = TF32,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 32 }, stages = 6, when = is_wide },
+  tcgen05{ name = "tcgen05 256x128x64, pairs", types = HALVES, tile = { 256, 128, 64 }, stages = 6,
+    cluster = 2, when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
+  tcgen05{ name = "tcgen05 128x128x64", types = HALVES, tile = { 128, 128, 64 }, stages = 6,
+    when = is_wide },
+  tcgen05{ name = "tcgen05 256x128x128, pairs", types = F8, majors = TN, tile = { 256, 128, 128 },
+    stages = 6, cluster = 2, when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
+  tcgen05{ name = "tcgen05 128x128x128", types = F8, majors = TN, tile = { 128, 128, 128 },
+    stages = 6, when = is_wide },
+  tcgen05{ name = "tcgen05 256x128x32, pairs", types = TF32, majors = TN, tile = { 256, 128, 32 },
+    stages = 6, cluster = 2, when = function(p) return is_wide(p) and fills(1, 256, 128)(p) end },
+  tcgen05{ name = "tcgen05 128x128x32", types = TF32, majors = TN, tile = { 128, 128, 32 },
+    stages = 6, when = is_wide },
 
   -- With scales of 16 or 32 of K. Nothing else multiplies floats of 4 bits, on the CPU engine, too.
-  { name = "tcgen05 128x128x128, MXFP8, pairs", device = "cuda", template = TCGEN05, types = F8,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 5, scale_warps = 4,
-    cluster = 2, when = function(p) return is_wide(p) and fills(1, 128, 256)(p) end },
-  { name = "tcgen05 128x128x128, MXFP8", device = "cuda", template = TCGEN05, types = F8,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 128 }, stages = 4, scale_warps = 4,
-    when = is_wide },
-  { name = "tcgen05 128x128x256, FP4, pairs", device = "cuda", template = TCGEN05, types = F4,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 256 }, stages = 4, scale_warps = 4,
-    cluster = 2, when = function(p) return fills(1, 128, 256)(p) end },
-  { name = "tcgen05 128x128x256, FP4", device = "cuda", template = TCGEN05, types = F4,
-    only_sm = TENSOR_MEMORY, majors = TN, tile = { 128, 128, 256 }, stages = 4, scale_warps = 4 },
+  tcgen05{ name = "tcgen05 128x128x128, MXFP8, pairs", types = F8, majors = TN,
+    tile = { 128, 128, 128 }, stages = 5, scale_warps = 4, cluster = 2,
+    when = function(p) return is_wide(p) and fills(1, 128, 256)(p) end },
+  tcgen05{ name = "tcgen05 128x128x128, MXFP8", types = F8, majors = TN, tile = { 128, 128, 128 },
+    stages = 4, scale_warps = 4, when = is_wide },
+  tcgen05{ name = "tcgen05 128x128x256, FP4, pairs", types = F4, majors = TN,
+    tile = { 128, 128, 256 }, stages = 4, scale_warps = 4, cluster = 2,
+    when = function(p) return fills(1, 128, 256)(p) end },
+  tcgen05{ name = "tcgen05 128x128x256, FP4", types = F4, majors = TN, tile = { 128, 128, 256 },
+    stages = 4, scale_warps = 4 },
   { name = "cpu tcgen05 128x128x256, FP4", device = "cpu", template = TCGEN05, types = F4,
     majors = TN, tile = { 128, 128, 256 }, stages = 2, scale_warps = 4 },
 
   -- Tensor cores. Small problems want small tiles, so that all multiprocessors have some.
-  { name = "mma 128x256x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
+  mma{ name = "mma 128x256x64", types = HALVES, sm = 80, tile = { 128, 256, 64 }, warps = { 2, 4 },
+    stages = 4, min_blocks = 1, group = 8,
     when = function(p) return not p.nested and deep(128, 256)(p) end },
-  { name = "mma 128x128x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 128, 128, 64 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = fills(1, 128, 128) },
-  { name = "mma 128x64x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 128, 64, 64 }, warps = { 2, 2 }, stages = 4, min_blocks = 2,
-    when = fills(1, 128, 64) },
-  { name = "mma 64x64x64", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 64, 64, 64 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
-  { name = "mma 128x256x64, f16 sums", device = "cuda", template = MMA, types = { f16 = true },
-    sm = 80, tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
-    sums = "f16", when = never },
+  mma{ name = "mma 128x128x64", types = HALVES, sm = 80, tile = { 128, 128, 64 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 2, when = fills(1, 128, 128) },
+  mma{ name = "mma 128x64x64", types = HALVES, sm = 80, tile = { 128, 64, 64 }, warps = { 2, 2 },
+    stages = 4, min_blocks = 2, when = fills(1, 128, 64) },
+  mma{ name = "mma 64x64x64", types = HALVES, sm = 80, tile = { 64, 64, 64 }, warps = { 2, 2 },
+    stages = 4, min_blocks = 3 },
+  mma{ name = "mma 128x256x64, f16 sums", types = { f16 = true }, sm = 80, tile = { 128, 256, 64 },
+    warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8, sums = "f16", when = never },
   -- Where a block has less memory than Hopper's; taken by results.
-  { name = "mma 128x256x64, 3 stages", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 128, 256, 64 }, warps = { 2, 4 }, stages = 3, min_blocks = 1, group = 8,
-    when = never },
-  { name = "mma 128x256x32, 16 bits", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
-    when = never },
-  { name = "mma 128x128x32, 16 bits", device = "cuda", template = MMA, types = HALVES, sm = 80,
-    tile = { 128, 128, 32 }, warps = { 2, 2 }, stages = 3, min_blocks = 2, when = never },
-  { name = "mma 128x256x32", device = "cuda", template = MMA, types = TF32, sm = 80,
-    tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
-    when = deep(128, 256) },
-  { name = "mma 128x128x32", device = "cuda", template = MMA, types = TF32, sm = 80,
-    tile = { 128, 128, 32 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = fills(1, 128, 128) },
-  { name = "mma 64x64x32", device = "cuda", template = MMA, types = TF32, sm = 80,
-    tile = { 64, 64, 32 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
-  { name = "mma 128x256x32, 3 stages", device = "cuda", template = MMA, types = TF32, sm = 80,
-    tile = { 128, 256, 32 }, warps = { 2, 4 }, stages = 3, min_blocks = 1, group = 8,
-    when = never },
-  { name = "mma 128x128x16, tf32", device = "cuda", template = MMA, types = TF32, sm = 80,
-    tile = { 128, 128, 16 }, warps = { 2, 2 }, stages = 3, min_blocks = 2, when = never },
-  { name = "mma 128x256x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
-    tile = { 128, 256, 128 }, warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8,
-    when = deep(128, 256) },
-  { name = "mma 128x128x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
-    tile = { 128, 128, 128 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = fills(1, 128, 128) },
-  { name = "mma 64x64x128", device = "cuda", template = MMA, types = BYTES, sm = 80,
-    tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 3 },
+  mma{ name = "mma 128x256x64, 3 stages", types = HALVES, sm = 80, tile = { 128, 256, 64 },
+    warps = { 2, 4 }, stages = 3, min_blocks = 1, group = 8, when = never },
+  mma{ name = "mma 128x256x32, 16 bits", types = HALVES, sm = 80, tile = { 128, 256, 32 },
+    warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8, when = never },
+  mma{ name = "mma 128x128x32, 16 bits", types = HALVES, sm = 80, tile = { 128, 128, 32 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, when = never },
+  mma{ name = "mma 128x256x32", types = TF32, sm = 80, tile = { 128, 256, 32 }, warps = { 2, 4 },
+    stages = 4, min_blocks = 1, group = 8, when = deep(128, 256) },
+  mma{ name = "mma 128x128x32", types = TF32, sm = 80, tile = { 128, 128, 32 }, warps = { 2, 2 },
+    stages = 3, min_blocks = 2, when = fills(1, 128, 128) },
+  mma{ name = "mma 64x64x32", types = TF32, sm = 80, tile = { 64, 64, 32 }, warps = { 2, 2 },
+    stages = 4, min_blocks = 3 },
+  mma{ name = "mma 128x256x32, 3 stages", types = TF32, sm = 80, tile = { 128, 256, 32 },
+    warps = { 2, 4 }, stages = 3, min_blocks = 1, group = 8, when = never },
+  mma{ name = "mma 128x128x16, tf32", types = TF32, sm = 80, tile = { 128, 128, 16 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, when = never },
+  mma{ name = "mma 128x256x128", types = BYTES, sm = 80, tile = { 128, 256, 128 },
+    warps = { 2, 4 }, stages = 4, min_blocks = 1, group = 8, when = deep(128, 256) },
+  mma{ name = "mma 128x128x128", types = BYTES, sm = 80, tile = { 128, 128, 128 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, when = fills(1, 128, 128) },
+  mma{ name = "mma 64x64x128", types = BYTES, sm = 80, tile = { 64, 64, 128 }, warps = { 2, 2 },
+    stages = 4, min_blocks = 3 },
 
   -- Sums of blocks of K that have scales take as many registers as those of all K. On sm_90
   -- mma.sync has no f8: the compiler casts to f16 first, which takes registers, too.
-  { name = "mma 128x128x128, 8 warps", device = "cuda", template = MMA, types = F8, only_sm = 89,
-    tile = { 128, 128, 128 }, warps = { 4, 2 }, stages = 3, min_blocks = 1, scaled = true,
+  mma{ name = "mma 128x128x128, 8 warps", types = F8, only_sm = 89, tile = { 128, 128, 128 },
+    warps = { 4, 2 }, stages = 3, min_blocks = 1, scaled = true,
     when = function(p) return is_deep(p) and fills(1, 128, 128)(p) end },
-  { name = "mma 128x128x128, f8", device = "cuda", template = MMA, types = F8, only_sm = 89,
-    tile = { 128, 128, 128 }, warps = { 2, 2 }, stages = 3, min_blocks = 2,
-    when = fills(1, 128, 128) },
-  { name = "mma 64x64x128, f8", device = "cuda", template = MMA, types = F8, sm = 89,
-    tile = { 64, 64, 128 }, warps = { 2, 2 }, stages = 4, min_blocks = 2, scaled = true },
+  mma{ name = "mma 128x128x128, f8", types = F8, only_sm = 89, tile = { 128, 128, 128 },
+    warps = { 2, 2 }, stages = 3, min_blocks = 2, when = fills(1, 128, 128) },
+  mma{ name = "mma 64x64x128, f8", types = F8, sm = 89, tile = { 64, 64, 128 }, warps = { 2, 2 },
+    stages = 4, min_blocks = 2, scaled = true },
 
   -- Everything else.
   { name = "simple 128x128x8", device = "cuda", template = SIMPLE, tile = { 128, 128, 8 },
@@ -458,142 +437,5 @@ M.list = {
   { name = "cpu 32x32x8", device = "cpu", template = SIMPLE, tile = { 32, 32, 8 },
     threads = { 8, 4 }, stages = 2, order = "columns" },
 }
-
-local majors_of <const> = { mn = { mn = "NT", k = "NN" }, k = { mn = "TT", k = "TN" } }
-
---- What choices look at: the type's name, the majorness as BLAS calls it ("NT", "TN", "NN" or
---- "TT"), the kind of device, its compute capability, a block's shared memory, how many
---- multiprocessors there are, and what else is known of it. Of a text that `cuttle emit` writes
---- they are the target's, and of a problem that has a target that one's.
-function M.facts(p)
-  if p.type_name == nil then
-    p.type_name, p.majors = p.dtype.name, majors_of[p.a_major][p.b_major]
-  end
-  if p.target == nil then
-    local emit_sm, _, emit_bytes = internal.launch.emit_sm()
-    p.target = (emit_sm or p.device ~= "cpu") and "cuda" or "cpu"
-    local device = p.target == "cuda" and not emit_sm and device() or {}
-    p.sm, p.shared = emit_sm or device.sm or 0, emit_sm and emit_bytes or device.shared_bytes or 0
-    p.n_sms, p.place = devices.n_sms(device), device
-  end
-  return p
-end
-local facts <const> = M.facts
-
---- Does a GPU have the row's instructions and the memory for its tiles?
-function M.can_run(row, dtype, majors, sm, shared)
-  local bytes_of = require(row.template).shared_bytes
-  local only = row.only_sm
-  return sm >= (row.sm or 0) and (only == nil or sm == only or type(only) == "table" and only[sm])
-    and (bytes_of == nil or bytes_of(row, dtype, majors) <= shared)
-end
-
---- Can the row's kernel compute the problem at all? The CPU engine runs what any GPU runs.
-function M.can_compute(row, p)
-  facts(p)
-  if row.types and not row.types[p.type_name] or row.majors and not row.majors[p.majors] then
-    return false -- most rows, at least cost
-  elseif p.nested and not require(row.template).takes_nested then
-    return false
-  end
-  local trouble = require(row.template).trouble
-  if scaling.trouble(row, p) then return false end
-  return (row.template == SIMPLE or p.k > 0) and (trouble == nil or trouble(row, p) == nil)
-    and (p.target == "cpu" or M.can_run(row, p.dtype, p.majors, p.sm, p.shared))
-end
-
---- Is the row meant for the problem's type, strides and device?
-function M.fits(row, p) return row.device == facts(p).target and M.can_compute(row, p) end
-
--- Of gathered operands the simple kernel was measured to be faster than those for f32.
-local function is_slowed(row, p)
-  return row.template == SIMT and p.nested ~= nil and (p.nested.A or p.nested.B) ~= nil
-end
-
---- Is it, and may the problem have it?
-function M.accepts(row, p)
-  return M.fits(row, p) and (row.needs == nil or row.needs(p, row)) and not is_slowed(row, p)
-end
-
---- The rows that are meant for the problem's type, strides and device.
-function M.of(p)
-  local rows = {}
-  for _, row in ipairs(M.list) do
-    if M.fits(row, p) then rows[#rows + 1] = row end
-  end
-  return rows
-end
-
--- Why a row's kernel does not compute the problem; nil: it does, or not on this device or for
--- this type or major.
-local function trouble_of(row, p)
-  local template = require(row.template)
-  return p.nested and not template.takes_nested and "it supports no mode with more than one stride"
-    or scaling.trouble(row, p) or template.trouble and template.trouble(row, p) or nil
-end
-
-local function by_name(name, p)
-  for _, row in ipairs(M.list) do
-    if row.name == name then
-      if not M.can_compute(row, p) then
-        local why = trouble_of(row, p)
-        tiles.fail("matmul", "configuration '%s' is not for this problem: %s, %s, K = %d, on %s%s",
-          name, p.dtype, p.majors, p.k, p.device, why and "; " .. why or "")
-      end
-      return row
-    end
-  end
-  local names = {}
-  for _, row in ipairs(M.of(p)) do names[#names + 1] = "'" .. row.name .. "'" end
-  tiles.fail("matmul", "there is no configuration '%s'; for this problem there are %s", name,
-    table.concat(names, ", "))
-end
-
---- A table that the option of that name gave, which must be a configuration.
-function M.checked(row, option)
-  given.check("matmul", option, row, M.list)
-  return row
-end
-
--- Why no row is for a type that the plain template does not have: what the type's own row says.
-local function reason(p)
-  for _, row in ipairs(M.list) do
-    if row.device == p.target and row.types and row.types[p.type_name] then
-      local why = p.k == 0 and "K is 0"
-        or row.majors and not row.majors[p.majors] and "A and B must be contiguous along K"
-        or trouble_of(row, p)
-        or ("it needs sm_100a, sm_103a or sm_110a, and this is sm_%d"):format(p.sm)
-      return ("; of '%s': %s"):format(row.name, why)
-    end
-  end
-  return ""
-end
-
---- The row for a problem; `wanted`: its name, or a configuration itself, or nil.
-function M.choose(p, wanted)
-  if type(wanted) == "table" then return wanted end
-  if wanted ~= nil then return by_name(tostring(wanted), p) end
-  for _, row in ipairs(M.list) do
-    if M.accepts(row, p) and (row.when == nil or row.when(p, row)) then return row end
-  end
-  tiles.fail("matmul", "no configuration multiplies %s on %s%s", p.dtype, p.target, reason(p))
-end
-
---- Of the rows for which keeps(row) is true, the one that is taken for the problem or, if none is
---- meant for it, the one whose tiles take the multiprocessors the least time; nil if there is none.
-function M.best(p, keeps)
-  for _, row in ipairs(M.list) do
-    if keeps(row) and M.accepts(row, p) and (row.when == nil or row.when(p, row)) then
-      return row
-    end
-  end
-  local least, best = math.huge, nil
-  for _, row in ipairs(M.list) do
-    local bM, bN = row.tile[1], row.tile[2]
-    local work = cdiv(n_tiles(p, bM, bN), p.n_sms) * bM * bN
-    if work < least and M.can_compute(row, p) and keeps(row) then least, best = work, row end
-  end
-  return best
-end
 
 return M

@@ -16,7 +16,7 @@ local epilogues = require "cuttle.matmul_epilogue"
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local scales = require "cuttle.matmul_scales"
 local M = {}
 

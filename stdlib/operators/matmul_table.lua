@@ -2,7 +2,7 @@
 -- in its canonical form: "f16 TN 4096 4096 4096 1", that is M, N, K and batches. A row's
 -- configuration names a row of matmul_configs.lua and says in how many parts K is:
 -- name="mma 128x128x64" split=1.
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local devices = require "cuttle.profile_device"
 local scaling = require "cuttle.gemm_scales"
 local spaces = require "cuttle.space"

@@ -1,5 +1,5 @@
 -- emission_kernels.lua: kernels for the tests of the option `emission`, and variants of it.
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local M = {}
 
 M.variants = {

@@ -1,6 +1,6 @@
 -- A product of other tensors that lie as those of an earlier one takes what that found; any other
 -- product finds out anew. Results are right in both cases.
-local choices, n_choices = require "cuttle.matmul_configs", 0
+local choices, n_choices = require "cuttle.matmul_choice", 0
 local choose = choices.choose
 function choices.choose(...)
   n_choices = n_choices + 1

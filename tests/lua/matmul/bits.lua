@@ -1,7 +1,7 @@
 -- Rows of products by the option `bits`, bit for bit: of any number of rows, any strides of A and
 -- C, alone and in a batch, and by all configurations of the contract. On a GPU each is compiled, so
 -- there are fewer.
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local here = zeros(f32, 1).device
 local on_cpu = here == "cpu"
 local N <const>, MOST <const> = 40, 4096

@@ -1,7 +1,7 @@
 -- Two configurations have one order, as the option `bits` knows it, if and only if same_order says
 -- so of their traces; and what a contract chooses does not depend on M, on a GPU that need not be
 -- there.
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local law, levels = require "cuttle.matmul_bits", require "cuttle.bits"
 
 -- The orders of all rows that take the problem, from the table and from the trace.

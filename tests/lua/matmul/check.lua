@@ -5,7 +5,7 @@ local file = assert(io.open(script, "w"))
 file:write [[
 package.path = "scripts/bench/?.lua;" .. package.path
 local measured = require "configs"
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local seen = {}
 local function try(row, dtype, a_by_k, b_by_k)
   local m, n, k = row.tile[1] + 3, row.tile[2] - 5, 3 * row.tile[3] - 2

@@ -1,6 +1,6 @@
 -- Which configuration a product of bf16 gets on Hopper, by its shape: what was measured there. Only
 -- the shape is large: matmul's view of a small problem, with other extents.
-local configs, problem = require "cuttle.matmul_configs", require "cuttle.matmul".problem
+local configs, problem = require "cuttle.matmul_choice", require "cuttle.matmul".problem
 local A, C = zeros(bf16, row_major{64, 64}), zeros(bf16, row_major{64, 64})
 local function choose(m, n, k, n_sms)
   local p = problem(A, A, C)

@@ -1,6 +1,6 @@
 -- Which configuration a product of f32 gets by its shape, and into how many parts K is cut: as it was
 -- measured. Only the shape is large: matmul's view of a small problem, with other extents.
-local configs, problem = require "cuttle.matmul_configs", require "cuttle.matmul".problem
+local configs, problem = require "cuttle.matmul_choice", require "cuttle.matmul".problem
 local split = require "cuttle.gemm_split"
 local by_rows, by_columns = zeros(f32, row_major{64, 64}), zeros(f32, {64, 64})
 local C = zeros(f32, {64, 64})

@@ -3,7 +3,7 @@
 -- are small integers, so that all sums are exact and every result is one number, rounded once.
 package.path = "scripts/bench/?.lua;" .. package.path
 local measured = require "configs"
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local below = math.random
 math.randomseed(tonumber(arg[2] or 20261122))
 

@@ -2,7 +2,7 @@
 -- any types, in every majorness, with extents that no tile divides, windows that overlap, batches,
 -- alpha, beta, bias and epilogues, against plain loops. Elements are small integers, so that all
 -- sums are exact. On the CPU engine the configurations for GPUs are tried, too.
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local below = math.random
 math.randomseed(tonumber(arg[2] or 20261128))
 

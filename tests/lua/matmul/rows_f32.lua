@@ -43,7 +43,7 @@ check("dots 32x32x32", "TN", 33, 65, 36)
 check("dots 64x32x32", "TN", 65, 33, 128, 4)
 
 -- What a row says of its shared memory is what its kernel has.
-local configs, operator = require "cuttle.matmul_configs", require "cuttle.matmul"
+local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
 local takes_f32 <const> = { ["cuttle.gemm_simt"] = true, ["cuttle.gemm_dots"] = true }
 for _, row in ipairs(configs.list) do
   if takes_f32[row.template] then

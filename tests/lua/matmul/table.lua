@@ -2,7 +2,7 @@
 -- large: matmul's view of a small product, with other extents.
 local tap = dofile "tests/support/tap.lua"
 local matmul = require "cuttle.matmul"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local devices = require "cuttle.profile_device"
 local results = require "cuttle.operator_table"
 local split = require "cuttle.gemm_split"

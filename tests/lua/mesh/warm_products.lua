@@ -1,7 +1,7 @@
 -- Products of tensors that are spread alike: what they have in common is found once, and each call
 -- multiplies its own tensors into its own result, with its own alpha.
 device "cpu:2"
-local configs = require "cuttle.matmul_configs"
+local configs = require "cuttle.matmul_choice"
 local m = mesh{ x = 2 }
 local n_problems, choose = 0, configs.choose
 function configs.choose(...)
