@@ -36,18 +36,26 @@ local function config_of(p)
            stages = step == UNIT and one_of{2, 3} or 2, columns = one_of{1, 2} }
 end
 
+-- Can wgmma compute it?
+local function by_wgmma(p)
+  if p.T ~= f8e4m3 then return p.k % 128 == 0 end
+  return p.k % 256 == 0 and p.group > 16 and (p.name == "u4" or p.name == "f4e2m1")
+end
+
 local function random_problem()
-  local p = { name = one_of{"u4", "u8", "f4e2m1", "nf4"}, T = one_of{f16, bf16},
+  local p = { name = one_of{"u4", "u8", "f4e2m1", "nf4"}, T = one_of{f16, bf16, f8e4m3},
               k = UNIT * math.random(9), n = math.random(150), m = math.random(70) }
-  p.by_wgmma = sm == 90 and p.k % 128 == 0 and chance(3)
-  if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
   p.group = group_of(p.k)
-  p.S = p.by_wgmma and p.T or one_of{f16, bf16, f32, f8ue4m3}
+  p.out = p.T == f8e4m3 and bf16 or p.T
+  p.by_wgmma = sm == 90 and by_wgmma(p) and chance(2)
+  if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
+  p.S = p.by_wgmma and p.out == p.T and p.T or one_of{f16, bf16, f32, f8ue4m3}
   p.has_zeros = formats.formats[p.name].is_integer and chance(2)
-  p.C = full(p.by_wgmma and p.T or one_of{f32, p.T},
+  p.C = full(p.by_wgmma and p.out or one_of{f32, p.out},
     (p.by_wgmma or chance(2)) and row_major{p.m, p.n} or layout{p.m, p.n}, 7)
   p.how = { alpha = one_of{1.0, 0.5}, beta = p.by_wgmma and 0.0 or one_of{0.0, 1.0},
             bias = chance(2) and ones(f32, p.n) or nil,
+            scale_a = chance(2) and full(f32, p.m, 2) or nil,
             config = (p.by_wgmma or chance(2)) and config_of(p) or nil }
   return p
 end
@@ -70,10 +78,11 @@ end
 
 local function n_wrong(p)
   local function wide(t) return reference.cast(host(t), f64) end
-  local want, got, wrong = reference.matmul(wide(p.X), wide(p.w:dequantize(p.T))), host(p.C), 0
+  local want, got, wrong = reference.matmul(wide(p.X), wide(p.w:dequantize(p.out))), host(p.C), 0
   for i = 0, p.m - 1 do
     for j = 0, p.n - 1 do
-      local v = p.how.alpha * want[{i, j}] + 7 * p.how.beta + (p.how.bias and 1 or 0)
+      local factor = p.how.alpha * (p.how.scale_a and 2 or 1)
+      local v = factor * want[{i, j}] + 7 * p.how.beta + (p.how.bias and 1 or 0)
       local apart = math.abs(got[{i, j}] - v)
       if apart > bound(p, v) or apart ~= apart then wrong = wrong + 1 end
     end
@@ -85,9 +94,9 @@ local function text_of(p)
   local words = {}
   for key, value in pairs(p.how.config or {}) do words[#words + 1] = key .. " " .. value end
   table.sort(words)
-  return ("%s %s, scales %s of %d, zeros %s, %dx%dx%d, C %s %s, alpha %g, beta %g; %s"):format(
+  return ("%s %s, scales %s of %d, zeros %s, %dx%dx%d, C %s %s, alpha %g, beta %g%s; %s"):format(
     p.name, p.T, p.S, p.group, p.has_zeros, p.m, p.n, p.k, p.C.dtype, p.C.layout, p.how.alpha,
-    p.how.beta, table.concat(words, ", "))
+    p.how.beta, p.how.scale_a and ", scaled" or "", table.concat(words, ", "))
 end
 
 math.randomseed(seed)

@@ -1,9 +1,10 @@
--- packed.lua: products of bf16 and packed weights (docs/matmul.md#weights-of-few-bits), each launch
--- with weights that no cache has: a graph launches one product after another, with as many weights
--- as fill 256 MiB, at least two. Prints the time of one product, its bytes per second, and these
--- beside a copy's, which reads and writes. Prefill, at the end, is beside the product of bf16.
+-- packed.lua: products of bf16 or f8e4m3 and packed weights (docs/matmul.md#weights-of-few-bits),
+-- each launch with weights that no cache has: a graph launches one product after another, with as
+-- many weights as fill 256 MiB, at least two. Prints the time of one product, its bytes per second,
+-- and these beside a copy's, which reads and writes. Prefill, at the end, is beside the product of
+-- bf16 and, with activations of f8e4m3 and a scale for each row, the product of f8e4m3.
 --   CUTTLE_DEVICE=cuda cuttle scripts/bench/packed.lua [--type=u4] [--group=128] [--rows=1,8,16]
---     [--prefill=4096] [--variants=FILE] [NxK ...]
+--     [--activations=f8e4m3] [--prefill=4096] [--variants=FILE] [NxK ...]
 -- FILE returns a list of configurations of gemm_packed.lua, tables of fields. On the CPU engine it
 -- takes one small weight, to show that it runs.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
@@ -97,7 +98,12 @@ end
 
 -- {====== Rows ======
 
+local widen = ct.row_kernel("widen", function(_, x) return x end, { types = { ct.bf16 } })
+
+local to_f8 = ct.row_kernel("narrow", function(_, x) return x end, { types = { ct.f8e4m3 } })
+
 local function check(X, w, C)
+  if X.dtype ~= ct.bf16 then X = widen(X) end
   local expected = operator.matmul(X, w:dequantize(ct.bf16), ct.tensor(ct.bf16, C.layout))
   local relative = data.compare(C, expected).relative
   return ("%.2g%s"):format(relative, relative <= BOUND and "" or " WRONG")
@@ -113,12 +119,19 @@ local function text_of(config)
   return table.concat(words, ", ")
 end
 
-local function measure(list, m, n, k, config, rate)
-  local X = ct.view(data.normal(ct.bf16, m * k, 3), ct.row_major{ m, k })
+-- Activations and the options of products with them; scales are 1.
+local function activations(name, m, k, config)
+  local X = ct.view(data.normal(ct[name], m * k, 3), ct.row_major{ m, k })
+  local scale = X.dtype.bits == 8 and ct.ones(ct.f32, m) or nil
+  return X, { config = config or nil, scale_a = scale }
+end
+
+local function measure(list, name_of_X, m, n, k, config, rate)
+  local X, how = activations(name_of_X, m, k, config)
   local C = ct.tensor(ct.bf16, ct.row_major{ m, n })
   local launches, name = {}, nil
   for i, w in ipairs(list) do
-    local ok, launch, which = pcall(operator.prepare, X, w, C, { config = config })
+    local ok, launch, which = pcall(operator.prepare, X, w, C, how)
     if not ok then return print(("  %s: %s"):format(text_of(config or {}), launch)) end
     launches[i], name = launch, which
   end
@@ -126,25 +139,32 @@ local function measure(list, m, n, k, config, rate)
   launches[1]()
   local error_text = check(X, list[1], C)
   local t = time_of(launches)
-  local per_us = (bytes_of(list[1]) + 2 * (m * k + m * n)) / t
+  local per_us = (bytes_of(list[1]) + X.dtype.bytes * m * k + 2 * m * n) / t
   print(("%dx%dx%d  %8.2f us  %5.2f TB/s  %.3f of the copy  error %s  %s %s"):format(m, n, k, t,
     per_us / 1e6, per_us / rate, error_text, name, config and text_of(config) or ""))
   io.stdout:flush()
 end
 
 -- Rows enough that the product of bf16 is the peer.
-local function prefill(w, m, n, k, variants)
-  local X = ct.view(data.normal(ct.bf16, m * k, 3), ct.row_major{ m, k })
+local function prefill(w, name_of_X, m, n, k, variants)
+  local X = activations(name_of_X, m, k)
   local C = ct.tensor(ct.bf16, ct.row_major{ m, n })
   local function time_8(launch)
     local list = {}
     for i = 1, 8 do list[i] = launch end
     return time_of(list)
   end
-  local plain, theirs = operator.prepare(X, w:dequantize(ct.bf16), C)
+  local W = w:dequantize(ct.bf16)
+  local plain, theirs = operator.prepare(X.dtype == ct.bf16 and X or widen(X), W, C)
   local u = time_8(plain)
+  if X.dtype ~= ct.bf16 then
+    local narrow, name = operator.prepare(X, to_f8(W), C,
+      { scale_a = ct.ones(ct.f32, m), scale_b = ct.ones(ct.f32, n) })
+    print(("%dx%dx%d  %8.1f us  %s"):format(m, n, k, time_8(narrow), name))
+  end
   for _, config in ipairs(variants) do
-    local ok, ours, name = pcall(operator.prepare, X, w, C, { config = config or nil })
+    local _, how = activations(name_of_X, m, k, config)
+    local ok, ours, name = pcall(operator.prepare, X, w, C, how)
     if not ok then
       print(("  %s: %s"):format(text_of(config), ours))
     else
@@ -166,15 +186,16 @@ local function numbers(text)
 end
 
 local function read_arguments()
-  local o = { type = "u4", group = 128, rows = on_gpu and { 1, 8, 16 } or { 1, 9 },
+  local o = { type = "u4", activations = "bf16", group = 128,
+              rows = on_gpu and { 1, 8, 16 } or { 1, 9 },
               prefill = on_gpu and { 4096 } or { 80 }, variants = { false }, sizes = {} }
   for _, word in ipairs(arg) do
     local key, value = word:match "^%-%-(%w+)=(.*)$"
     local n, k = word:match "^(%d+)x(%d+)$"
     if key == "rows" or key == "prefill" then
       o[key] = numbers(value)
-    elseif key == "type" then
-      o.type = value
+    elseif key == "type" or key == "activations" then
+      o[key] = value
     elseif key == "group" then
       o.group = math.tointeger(value)
     elseif key == "variants" then
@@ -201,11 +222,11 @@ for _, s in ipairs(options.sizes) do
   end
   for _, m in ipairs(options.rows) do
     for _, config in ipairs(options.variants) do
-      measure(list, m, n, k, config or nil, rate)
+      measure(list, options.activations, m, n, k, config or nil, rate)
     end
   end
   for _, m in ipairs(n * k <= 1 << 27 and options.prefill or {}) do
-    prefill(list[1], m, n, k, options.variants)
+    prefill(list[1], options.activations, m, n, k, options.variants)
   end
   for _, w in ipairs(list) do w.codes:close() end
 end

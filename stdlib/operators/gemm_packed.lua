@@ -1,9 +1,10 @@
--- gemm_packed.lua: products of f16 or bf16 and packed weights (packed_weights.lua), of few rows, as
--- a step of decoding has: mma.sync m16n8k16 with the weight as operand A, whose codes become
--- numbers in registers. Rows of C are the weight's; columns, up to 64, are the activations' rows.
--- Warps of a block take turns at the steps of K, and each lane brings its own codes, activations
--- and scales by cp.async, to places of its own in shared memory: so no lane waits for another until
--- all add up their sums. A group's sum is multiplied by its scale in f32.
+-- gemm_packed.lua: products of f16, bf16 or f8e4m3 and packed weights (packed_weights.lua), of few
+-- rows, as a step of decoding has: mma.sync m16n8k16 with the weight as operand A, whose codes
+-- become numbers in registers; activations of f8e4m3 become f16 there, exactly. Rows of C are the
+-- weight's; columns, up to 64, are the activations' rows. Warps of a block take turns at the steps
+-- of K, and each lane brings its own codes, activations and scales by cp.async, to places of its
+-- own in shared memory: so no lane waits for another until all add up their sums. A group's sum is
+-- multiplied by its scale in f32.
 -- Fields of its configurations, beside those that matmul.lua lists:
 --   format, dtype_of_scales, has_zeros, rows_of_group  of the weights: a name of packed_formats.lua
 --   strips   of 16 rows of the weight, of a block
@@ -22,7 +23,7 @@ local scaling = require "cuttle.gemm_scales"
 local M = {}
 
 local WARP <const>, ROWS <const>, COLUMNS <const> = 32, 16, 8
-local HALF_STEP <const> = 32 -- elements of K of which a lane has 8, or 16 bytes, of a column
+local HALF_STEP <const> = 32 -- elements of K of which a lane has 8 of a column
 local atoms <const> = { f16 = "SM80_16x8x16_F32F16F16F32_TN",
                         bf16 = "SM80_16x8x16_F32BF16BF16F32_TN" }
 
@@ -46,17 +47,18 @@ local function span_of(config)
   return math.min(config.step, formats.span(config.rows_of_group))
 end
 
-local function plan_of(variant)
+local function plan_of(variant, dtype)
   local format = formats.formats[variant.format]
   local unit, step = formats.unit(format), variant.step
   local plan = { format = format, unit = unit, units = step // unit, halves = step // HALF_STEP,
                  span = span_of(variant), bN = variant.strips * ROWS,
                  bM = variant.columns * COLUMNS }
   plan.spans = step // plan.span
+  plan.dtype, plan.act_words = packed.wide(dtype), 8 * dtype.bits // 32
   plan.scale_words = variant.dtype_of_scales.bits // 16
   local stages, warps = variant.stages, variant.warps
   plan.codes = layout{4, WARP, plan.units, variant.strips, stages, warps}
-  plan.acts = layout{4, WARP, plan.halves, variant.columns, stages, warps}
+  plan.acts = layout{plan.act_words, WARP, plan.halves, variant.columns, stages, warps}
   plan.scales = layout{plan.scale_words, WARP, plan.spans, variant.strips, stages, warps}
   plan.zeros = layout{1, WARP, plan.spans, variant.strips, stages, warps}
   plan.sums = layout({plan.bN, plan.bM, warps}, {1, plan.bN + 4, (plan.bN + 4) * plan.bM})
@@ -66,9 +68,9 @@ end
 -- Words of the ring of activations, in which the sums are later.
 local function words_of_acts(plan) return math.max(size(plan.acts), cosize(plan.sums)) end
 
---- Bytes of shared memory.
-function M.shared_bytes(config)
-  local plan = plan_of(config)
+--- Bytes of shared memory, with activations of that type.
+function M.shared_bytes(config, dtype)
+  local plan = plan_of(config, dtype)
   local words = words_of_acts(plan) + size(plan.codes) + size(plan.scales)
   return 4 * (words + (config.has_zeros and size(plan.zeros) or 0))
 end
@@ -95,7 +97,7 @@ local function new_warp(variant, plan, args)
     scales = rings.scales(_, lane, _, _, _, warp),
     zeros = variant.has_zeros and rings.zeros(_, lane, _, _, _, warp),
     sums = fragment(f32, {4, variant.strips, variant.columns}),
-    B = fragment(u32, {4, plan.halves, variant.columns}), mma = atom(atoms[variant.dtype.name]) }
+    B = fragment(u32, {4, plan.halves, variant.columns}), mma = atom(atoms[plan.dtype.name]) }
   self.strips = {} -- beyond the last row the last strip comes again
   for s = 0, variant.strips - 1 do
     self.strips[s] = min(args.m * variant.strips + s, n_strips - 1)
@@ -144,14 +146,13 @@ end
 
 -- Scales of rows g and g + 8.
 local function scales_of(self, v, s, stage)
-  local at, dtype = self.scales(_, v, s, stage), self.variant.dtype_of_scales
-  if dtype == f32 then return bitcast(at[0], f32), bitcast(at[1], f32) end
-  return (dtype == f16 and f16x2 or bf16x2).unpack(at[0])
+  local at = self.scales(_, v, s, stage)
+  return packed.scales(self.variant.dtype_of_scales, function(i) return at[i] end)
 end
 
 -- Both scales as words of two equal halves of the activations' type.
 local function factors_of(self, upper, lower)
-  local dtype = self.variant.dtype
+  local dtype = self.plan.dtype
   local function twice(x)
     local half = cast(bitcast(cast(x, dtype), u16), u32)
     return half << 16 | half
@@ -162,12 +163,12 @@ end
 -- Products of one strip and what of K has one scale, the v-th of a step. A sum of a tile of K is of
 -- one scale unless a group has 16 elements: then its numbers are multiplied.
 function Warp:multiply_span(v, s, stage)
-  local plan, variant = self.plan, self.variant
+  local plan, variant, dtype = self.plan, self.variant, self.plan.dtype
   local some = fragment(f32, {4, variant.columns})
   clear(some)
   local pair
   if self.zeros then pair = self.zeros[{0, v, s, stage}] end
-  local zero = plan.format.zeros(variant.dtype, pair)
+  local zero = plan.format.zeros(dtype, pair)
   local words, upper, lower = fragment(u32, 4), scales_of(self, v, s, stage)
   local factors
   if variant.rows_of_group < plan.span then
@@ -177,9 +178,9 @@ function Warp:multiply_span(v, s, stage)
     if t % plan.format.tiles == 0 or t == v * plan.span // 16 then
       copy(self.codes(_, t // plan.format.tiles, s, stage), words)
     end
-    local A = packed.weight(plan.format, variant.dtype, words, t % plan.format.tiles, zero, factors)
+    local A = packed.weight(plan.format, dtype, words, t % plan.format.tiles, zero, factors)
     for j = 0, variant.columns - 1 do
-      local B = packed.of(variant.dtype, self.B[{t % 2 * 2, t // 2, j}],
+      local B = packed.of(dtype, self.B[{t % 2 * 2, t // 2, j}],
         self.B[{t % 2 * 2 + 1, t // 2, j}])
       gemm(self.mma, A, B, some(_, j))
     end
@@ -192,9 +193,17 @@ function Warp:multiply_span(v, s, stage)
   end
 end
 
+-- A lane's eight activations as four pairs.
+function Warp:take(from, to)
+  if self.plan.act_words == size(to) then return copy(from, to) end
+  local words = fragment(u32, self.plan.act_words)
+  copy(from, words)
+  packed.widen(words, to)
+end
+
 function Warp:multiply(stage)
   for j = 0, self.variant.columns - 1 do
-    for h = 0, self.plan.halves - 1 do copy(self.acts(_, h, j, stage), self.B(_, h, j)) end
+    for h = 0, self.plan.halves - 1 do self:take(self.acts(_, h, j, stage), self.B(_, h, j)) end
   end
   for s = 0, self.variant.strips - 1 do
     for v = 0, self.plan.spans - 1 do self:multiply_span(v, s, stage) end
@@ -268,7 +277,7 @@ local function finish(variant, plan, tiled, args, memory, ending)
 end
 
 function M.make(variant)
-  local plan = plan_of(variant)
+  local plan = plan_of(variant, variant.dtype)
   local each = variant.glu and 2 or 1 -- rows of the weight of which a thread has adjacent ones
   local along = math.min(plan.bN // each, M.n_threads(variant))
   local across = math.min(plan.bM, M.n_threads(variant) // along)
@@ -280,7 +289,8 @@ function M.make(variant)
     local words, n_columns = recast(X(_, _, 0), u32), cdiv(size(X, 0), plan.bM)
     local args = { codes = formats.static(codes, 4), C = C,
       scales = recast(formats.static(scales, 2), u32), zeros = formats.static(zeros, 1),
-      X = view(words, layout({size(X, 0), {4, size(X, 1) // 8}}, {stride(words)[1], {1, 4}})),
+      X = view(words, layout({size(X, 0), {plan.act_words, size(X, 1) // 8}},
+        {stride(words)[1], {1, plan.act_words}})),
       k = size(X, 1), group = variant.rows_of_group, m = blockIdx.x // n_columns,
       n = blockIdx.x % n_columns }
     local warp = new_warp(variant, plan, args)

@@ -3,15 +3,18 @@
 -- lane brings its own codes and scales by cp.async. It makes numbers of them, times the scale and
 -- rounded, while the products of the step before run. TMA brings activations, whose K a small
 -- kernel has put in the order of the codes before (M.order). Blocks stay for many tiles.
+-- Of activations of f8e4m3 numbers become f8e4m3 without the scale, which is exact; each group's
+-- products are added in sums of their own, that are scaled in f32 and added to the others.
 -- Fields of its configurations, beside those that matmul.lua lists and those of the weights that
 -- gemm_packed.lua does:
---   groups   warp groups that multiply, each 64 rows of the weight: tile {64 groups, columns, 64}
+--   groups   warp groups that multiply, each 64 rows of the weight: tile {64 groups, columns,
+--            128 bytes of K}
 --   stages   steps of K of activations in shared memory
 --   depth    the same of codes
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   pdl, min_blocks  as in gemm_packed.lua
---   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua: K is a multiple of 128
---             times as many
+--   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua: K is a multiple of two
+--             steps times as many
 local epilogue = require "cuttle.gemm_epilogue"
 local formats = require "cuttle.packed_formats"
 local hopper = require "cuttle.gemm_hopper_multiply"
@@ -22,12 +25,19 @@ local tma = require "cuttle.tma_rules"
 local n_sms = require "cuttle.profile_device".n_sms
 local M = {}
 
-local GROUP <const>, WARP <const>, ROWS <const>, STRIP <const>, STEP <const> = 128, 32, 64, 16, 64
-local DEEP <const> = 16 -- of an instruction
+local GROUP <const>, WARP <const>, ROWS <const>, STRIP <const> = 128, 32, 64, 16
+local STEP_BITS <const> = 1024 -- of activations
+local TILE <const> = 16 -- elements of K of a tile of codes
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
 local BUFFERS <const> = 2
-local kinds <const> = { f16 = "F32F16F16_RS", bf16 = "F32BF16BF16_RS" }
+local kinds <const> = { -- atoms and their K
+  f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
+  f8e4m3 = { "32_F32E4M3E4M3_RS_TN", 32 },
+}
+
+--- Elements of K of a step.
+function M.step(dtype) return STEP_BITS // dtype.bits end
 
 --- One warp of the last warp group loads.
 function M.n_threads(config) return GROUP * (config.groups + 1) end
@@ -48,30 +58,34 @@ end
 
 -- {====== The order of K ======
 
-local WORDS <const>, THREADS <const> = 16, 128 -- of 32 elements of K
+local THREADS <const> = 128
 
--- Words 4 c + i of 16 become words 4 i + c: of a lane's eight elements pair i is in register i.
-local order_kernel = kernel("order_activations", function(X, out, n_blocks)
-  local i = blockIdx.x * THREADS + threadIdx.x
-  if i < size(X, 0) * n_blocks then
-    local m, block = i // n_blocks, i % n_blocks
-    local words = view(recast(X, u32), layout({size(X, 0), {WORDS, n_blocks}},
-      {stride(recast(X, u32))[1], {1, WORDS}}))
-    local to = view(recast(out, u32), layout({size(X, 0), {WORDS, n_blocks}},
-      {WORDS * n_blocks, {1, WORDS}}))
-    local from, made = fragment(u32, WORDS), fragment(u32, WORDS)
-    copy(words(m, {_, block}), from)
-    for c = 0, 3 do
-      for j = 0, 3 do made[4 * j + c] = from[4 * c + j] end
+-- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
+-- words 4 i + c.
+local function make_order(n)
+  return kernel("order_activations", function(X, out, n_blocks)
+    local i = blockIdx.x * THREADS + threadIdx.x
+    if i < size(X, 0) * n_blocks then
+      local m, block = i // n_blocks, i % n_blocks
+      local words = view(recast(X, u32), layout({size(X, 0), {n, n_blocks}},
+        {stride(recast(X, u32))[1], {1, n}}))
+      local to = view(recast(out, u32), layout({size(X, 0), {n, n_blocks}}, {n * n_blocks, {1, n}}))
+      local from, made = fragment(u32, n), fragment(u32, n)
+      copy(words(m, {_, block}), from)
+      for c = 0, 3 do
+        for j = 0, n // 4 - 1 do made[4 * j + c] = from[n // 4 * c + j] end
+      end
+      copy(made, to(m, {_, block}))
     end
-    copy(made, to(m, {_, block}))
-  end
-end)
+  end)
+end
+
+local order_kernels <const> = { [8] = make_order(8), [16] = make_order(16) }
 
 --- The step that writes activations (M,K) to `out`, row-major, in the order of the codes.
 function M.order(X, out, stream)
   local n_blocks = size(X, 1) // 32
-  return { kernel = order_kernel, args = { X, out, n_blocks },
+  return { kernel = order_kernels[X.dtype.bits], args = { X, out, n_blocks },
            launch = { grid = cdiv(size(X, 0) * n_blocks, THREADS), block = THREADS,
                       stream = stream } }
 end
@@ -81,19 +95,22 @@ end
 local function plan_of(variant)
   local format, dtype = formats.formats[variant.format], variant.dtype
   local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
-  local pass = math.min(PASS, columns // k_blocks)
+  local pass, step = math.min(PASS, columns // k_blocks), M.step(dtype)
+  local kind, deep = table.unpack(kinds[dtype.name])
   local plan = { format = format, unit = formats.unit(format), groups = groups,
     columns = columns, k_blocks = k_blocks, stored_columns = columns // k_blocks,
-    spans = math.max(STEP // formats.span(variant.rows_of_group), 1), pass = pass,
-    mma = tiled_mma(("SM90_64x%dx16_%s"):format(columns, kinds[dtype.name]), {groups, 1, 1}),
-    like = tiled_mma(("SM90_64x%dx16_%s"):format(pass, kinds[dtype.name])),
-    acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, STEP, variant.stages}) }
-  plan.units = STEP // plan.unit
+    spans = math.max(step // formats.span(variant.rows_of_group), 1), pass = pass,
+    mma = tiled_mma(("SM90_64x%dx%s"):format(columns, kind), {groups, 1, 1}),
+    like = tiled_mma(("SM90_64x%dx%s"):format(pass, kind)), step = step, deep = deep,
+    promotes = dtype.bits == 8, -- scales are of sums, and not of numbers
+    acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, step, variant.stages}) }
+  plan.units = step // plan.unit
   plan.codes = layout{4, GROUP, plan.units, variant.depth, groups}
-  plan.scales = layout{1, GROUP, plan.spans, variant.depth, groups}
+  plan.scales = layout{variant.dtype_of_scales.bits // 16, GROUP, plan.spans, variant.depth, groups}
+  plan.zeros = layout{1, GROUP, plan.spans, variant.depth, groups}
   plan.stored = tile_to_shape(gmma_layout(variant.c_dtype, "MN", 128), {ROWS, pass, BUFFERS})
   plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
-  plan.bytes = columns * STEP * dtype.bits // 8
+  plan.bytes = columns * step * dtype.bits // 8
   return plan
 end
 
@@ -110,33 +127,74 @@ local function bring(lane, row, step)
   end
   for v = 0, plan.spans - 1 do
     local group = strip * args.n_groups
-      + formats.group_of(args.group, k * STEP + v * (STEP // plan.spans), lane.lane)
+      + formats.group_of(args.group, k * plan.step + v * (plan.step // plan.spans), lane.lane)
     local at = group * 8 + lane.lane // 4
     copy(args.scales(_, at), lane.scales(_, v, stage))
     if lane.zeros then copy(args.zeros(_, at), lane.zeros(_, v, stage)) end
   end
 end
 
--- The lane's numbers of step k, times their scales, to operand A (8,1,4).
-local function make_numbers(lane, k, A)
-  local plan, variant, stage = lane.plan, lane.variant, k % lane.variant.depth
-  local tiles, words = STEP // DEEP, fragment(u32, 4)
+-- Calls f(t, words, zero, v) for every `each`-th tile of step k: the four words of the tile's unit,
+-- the zero points of its span v.
+local function each_tile_of(lane, k, each, f)
+  local plan, stage = lane.plan, k % lane.variant.depth
+  local tiles, words = plan.step // TILE, fragment(u32, 4)
   local of_span = tiles // plan.spans
-  local factors, zero
-  for t = 0, tiles - 1 do
+  local zero
+  for t = 0, tiles - 1, each do
+    local v = t // of_span
     if t % of_span == 0 then
-      local v = t // of_span
-      factors = { formats.spread(lane.scales[{0, v, stage}]) }
       local pair
       if lane.zeros then pair = lane.zeros[{0, v, stage}] end
-      zero = plan.format.zeros(variant.dtype, pair)
+      zero = plan.format.zeros(operands.wide(lane.variant.dtype), pair)
     end
     if t % plan.format.tiles == 0 then
       copy(lane.codes(_, t // plan.format.tiles, stage), words)
     end
-    operands.scaled(plan.format, variant.dtype, words, t % plan.format.tiles, zero, factors,
-      A(_, 0, t))
+    f(t, words, zero, v)
   end
+end
+
+-- The lane's numbers of step k, times their scales, to operand A (8,1,4).
+local function make_scaled(lane, k, A)
+  local plan, stage = lane.plan, k % lane.variant.depth
+  local factors, before = nil, nil
+  each_tile_of(lane, k, 1, function(t, words, zero, v)
+    if v ~= before then factors, before = { formats.spread(lane.scales[{0, v, stage}]) }, v end
+    operands.scaled(plan.format, lane.variant.dtype, words, t % plan.format.tiles, zero, factors,
+      A(_, 0, t))
+  end)
+end
+
+-- The same without scales, of f8e4m3, to operand A (16,1,4), and the scales to factors (2,spans).
+local function make_narrow(lane, k, A, factors)
+  local plan, variant, stage = lane.plan, lane.variant, k % lane.variant.depth
+  local made = fragment(u32, {4, size(A, 2)})
+  each_tile_of(lane, k, 2, function(t, words, zero)
+    local at = t // 2
+    made[{0, at}], made[{1, at}], made[{2, at}], made[{3, at}] =
+      operands.narrow(plan.format, words, t % plan.format.tiles, zero)
+  end)
+  copy(view(recast(made, variant.dtype), A.layout), A)
+  for v = 0, plan.spans - 1 do
+    factors[{0, v}], factors[{1, v}] = operands.scales(variant.dtype_of_scales, function(i)
+      return lane.scales[{i, v, stage}]
+    end)
+  end
+end
+
+local function make_numbers(lane, k, held)
+  if lane.plan.promotes then
+    make_narrow(lane, k, held.A, held.factors)
+  else
+    make_scaled(lane, k, held.A)
+  end
+end
+
+-- What is multiplied in one of two turns.
+local function new_held(variant, plan)
+  return { A = fragment(variant.dtype, {ROWS * plan.deep // GROUP, 1, plan.step // plan.deep}),
+           factors = plan.promotes and fragment(f32, {2, plan.spans}) }
 end
 
 -- {====== The groups that multiply ======
@@ -150,29 +208,80 @@ local function new_lane(variant, plan, args, rings, group, k_first)
     zeros = variant.has_zeros and rings.zeros(_, i, _, _, group) }
 end
 
--- The sums of a tile, whose codes up to the ring's depth are on their way.
-local function multiply(lane, block, state, row, tCsX, sums, A)
-  local depth, before = lane.variant.depth, 0
-  local n = block.k_tiles
+-- The numbers of step k, and codes of a later one are on their way.
+local function take(lane, block, row, k, held)
+  local depth = lane.variant.depth
+  cp_async_wait(depth - 2)
+  make_numbers(lane, k, held)
+  if k + depth - 1 < block.k_tiles then bring(lane, row, k + depth - 1) end
+  cp_async_commit()
+end
+
+local function release(block, slot)
+  if threadIdx.x % GROUP == 0 then block.empty[slot]:arrive() end
+end
+
+-- Adds the sums of span v, times its scales, to all: of a thread's, pairs are of rows g and g + 8.
+local function promote(some, factors, v, sums)
+  for i = 0, size(sums) - 1 do
+    sums[i] = fma(some[i], factors[{i // 2 % 2, v}], sums[i])
+  end
+end
+
+-- Part v of n of an operand's K, its third mode.
+local function part_of(x, v, n)
+  local extents, at = {}, {}
+  for i = 0, rank(x) - 1 do
+    extents[i + 1], at[i + 1] = size(x, i) // (i == 2 and n or 1), i == 2 and v or 0
+  end
+  return tile(x, extents, at)
+end
+
+-- The sums of a tile, whose codes up to the ring's depth are on their way, each group's apart.
+-- While products of a step run, the numbers of the next are made.
+local function multiply_apart(lane, block, state, row, tCsX, sums, held)
+  local n, plan = block.k_tiles, lane.plan
+  local some = fragment(f32, shape(sums))
+  clear(sums)
+  take(lane, block, row, 0, held[0])
+  for k2 in range(n // 2) do
+    for s = 0, 1 do
+      local k, last = 2 * k2 + s, plan.spans - 1
+      block.full[state.slot]:wait(state.parity)
+      for v = 0, last do
+        wgmma_fence()
+        gemm(plan.mma, part_of(held[s].A, v, plan.spans),
+          part_of(tCsX(_, _, _, state.slot), v, plan.spans), some, {accumulate = false})
+        wgmma_commit()
+        if v == last and k + 1 < n then take(lane, block, row, k + 1, held[1 - s]) end
+        wgmma_wait(0)
+        if v == last then release(block, state.slot) end
+        promote(some, held[s].factors, v, sums)
+      end
+      state:advance()
+    end
+  end
+end
+
+-- The same where numbers have their scales.
+local function multiply(lane, block, state, row, tCsX, sums, held)
+  local before, n = 0, block.k_tiles
   for k2 in range(n // 2) do
     for s = 0, 1 do
       local k = 2 * k2 + s
-      cp_async_wait(depth - 2)
-      make_numbers(lane, k, A[s])
-      if k + depth - 1 < n then bring(lane, row, k + depth - 1) end
-      cp_async_commit()
+      take(lane, block, row, k, held[s])
       block.full[state.slot]:wait(state.parity)
       wgmma_fence()
-      gemm(lane.plan.mma, A[s], tCsX(_, _, _, state.slot), sums, {accumulate = k > 0})
+      gemm(lane.plan.mma, held[s].A, tCsX(_, _, _, state.slot), sums, {accumulate = k > 0})
       wgmma_commit()
       wgmma_wait(1)
-      if k > 0 and threadIdx.x % GROUP == 0 then block.empty[before]:arrive() end
+      if k > 0 then release(block, before) end
       before = state.slot
       state:advance()
     end
   end
   wgmma_wait(0)
-  if threadIdx.x % GROUP == 0 then block.empty[before]:arrive() end
+  release(block, before)
 end
 
 -- A group's sums to C, in passes of some columns.
@@ -217,8 +326,7 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   local group = shfl_idx(threadIdx.x // GROUP, 0)
   local lane = new_lane(variant, plan, args, rings, group, block.k_first)
   local sums = fragment(f32, plan.mma:partition_shape_C{variant.tile[1], plan.columns})
-  local A = {}
-  for s = 0, 1 do A[s] = fragment(variant.dtype, {8, 1, STEP // DEEP}) end
+  local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
   local tCsX = plan.mma:get_slice(threadIdx.x):partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
   each_tile(block, function(row, column)
@@ -227,7 +335,8 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
       if k < block.k_tiles then bring(lane, own, k) end
       cp_async_commit()
     end
-    multiply(lane, block, state, own, tCsX, sums, A)
+    local f = plan.promotes and multiply_apart or multiply
+    f(lane, block, state, own, tCsX, sums, held)
     cp_async_wait(0)
     if variant.pdl then grid_dependency_wait() end
     local all, stored = sums, column
@@ -244,7 +353,7 @@ end
 
 local function load_all(variant, plan, rings, block, X)
   if variant.pdl then grid_dependency_wait() end
-  local boxes = tile(tma_tensor(X), {plan.columns, STEP}, {_, _})
+  local boxes = tile(tma_tensor(X), {plan.columns, plan.step}, {_, _})
   local state = pipeline_state(variant.stages, {parity = 1})
   each_tile(block, function(row, column) -- luacheck: ignore 212
     for k in range(block.k_tiles) do
@@ -265,7 +374,7 @@ function M.make(variant)
 
   return kernel(variant.name, function(codes, scales, zeros, X, C, alpha, beta, ...)
     local rings = { acts = shared(variant.dtype, plan.acts), codes = shared(u32, plan.codes),
-      scales = shared(u32, plan.scales), zeros = variant.has_zeros and shared(u32, plan.scales),
+      scales = shared(u32, plan.scales), zeros = variant.has_zeros and shared(u32, plan.zeros),
       stored = shared(variant.c_dtype,
         tile_to_shape(plan.stored, {ROWS, plan.pass, BUFFERS, plan.groups})) }
     local full, empty = mbarrier(variant.stages, 1), mbarrier(variant.stages, plan.groups)
@@ -275,7 +384,7 @@ function M.make(variant)
       n_units = k // plan.unit, n_groups = k // variant.rows_of_group,
       group = variant.rows_of_group }
     local n_columns = cdiv(size(C, 1), plan.columns)
-    local block = { full = full, empty = empty, k_tiles = k // STEP // plan.k_blocks,
+    local block = { full = full, empty = empty, k_tiles = k // plan.step // plan.k_blocks,
       n_columns = n_columns, n_tiles = n_columns * cdiv(size(C, 0), variant.tile[1]) }
     if plan.k_blocks > 1 then
       block.k_first, block.tile = cluster_rank() * block.k_tiles, blockIdx.x // plan.k_blocks

@@ -1,9 +1,11 @@
--- matmul_packed.lua: products of f16 or bf16 and packed weights (packed_weights.lua). Few rows are
--- multiplied by gemm_packed.lua, more on Hopper by gemm_packed_hopper.lua. Otherwise the weight
--- becomes a matrix of A's type, in memory that is freed after the product, and matmul multiplies.
+-- matmul_packed.lua: products of f16, bf16 or f8e4m3 and packed weights (packed_weights.lua). Few
+-- rows are multiplied by gemm_packed.lua, more on Hopper by gemm_packed_hopper.lua. Otherwise the
+-- weight becomes a matrix of A's type, in memory that is freed after the product, and matmul
+-- multiplies. An A of f8e4m3 becomes one of 16 bits before.
 local tiles = require "cuttle.tiles"
 local few = require "cuttle.gemm_packed"
 local formats = require "cuttle.packed_formats"
+local of_blocks = require "cuttle.gemm_scales"
 local launches = require "cuttle.operator_steps"
 local tma = require "cuttle.tma_rules"
 local on_device = require "cuttle.operator_device"
@@ -20,7 +22,6 @@ local M = {}
 -- blocks for all multiprocessors. More than MOST are faster by way of a matrix.
 local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 1024
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
-local DEEP <const> = 128 -- of which K is a multiple there
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
@@ -49,8 +50,8 @@ local function check_operands(A, w)
   if tiles.type_name(A) ~= "tensor" then
     fail("A is of type %s; expected a tensor (M,K) as A, and a packed weight (N,K) as B",
       tiles.type_name(A))
-  elseif A.dtype ~= f16 and A.dtype ~= bf16 then
-    fail("A is %s, and B is a packed weight; expected an A of f16 or bf16", A.dtype)
+  elseif A.dtype ~= f16 and A.dtype ~= bf16 and A.dtype ~= f8e4m3 then
+    fail("A is %s, and B is a packed weight; expected an A of f16, bf16 or f8e4m3", A.dtype)
   elseif A.device ~= w.device then
     fail("A is on %s, but the packed weight is on %s; expected both on one device", A.device,
       w.device)
@@ -68,32 +69,59 @@ local function turned(p)
   return q
 end
 
+-- The problem, with the weight as A.
+local function problem(A, w, C, opts)
+  local p = problems.problem(A, stand_in(A, w), C, opts)
+  if of_blocks.is_deep(p) then
+    fail("a scale is of blocks of %d of K, and B is a packed weight, whose groups have scales of "
+      .. "their own; scale by rows", of_blocks.block_of(p))
+  end
+  return turned(p)
+end
+
 -- What is known of where a problem is: of the device of the model that it is for, or of its own.
 local function target_of(p) return p.on or on_device.target(p.device) end
 
+local function is_narrow(dtype) return dtype.bits == 8 end
+
 -- Why neither template computes the problem, or nil.
 local function trouble(p)
-  local sm = target_of(p).sm
-  if sm ~= 0 and sm < 80 then return "mma.sync of 16-bit floats needs sm_80" end
+  local sm, narrow = target_of(p).sm, is_narrow(p.dtype)
+  if sm ~= 0 and sm < (narrow and 89 or 80) then
+    return ("products of %s need sm_%d"):format(p.dtype, narrow and 89 or 80)
+  end
   if p.l ~= 1 then return "there are batches" end
   if p.nested and (p.nested.A or p.nested.B or not p.glu) then
     return "a mode has more than one stride"
   end
   local s = stride(p.B)
-  if s[2] ~= 1 or s[1] % 8 ~= 0 and p.n > 1 or p.B.address % 16 ~= 0 then
+  if s[2] ~= 1 or s[1] * p.dtype.bytes % 16 ~= 0 and p.n > 1 or p.B.address % 16 ~= 0 then
     return "rows of A do not begin at multiples of 16 bytes"
   end
 end
 
 local C_MODES <const> = { "N", "M", "the batches" }
+local exact_in_f8 <const> = { u4 = true, f4e2m1 = true }
+
+-- Why numbers of the weight are no operand of A's type: those of f8e4m3 have to be exact, and
+-- others are multiplied by their scales.
+local function operand_trouble(p, w)
+  if not is_narrow(p.dtype) then
+    return w.scales.dtype ~= p.dtype and ("scales are %s, and A is %s"):format(w.scales.dtype,
+      p.dtype) or nil
+  elseif not exact_in_f8[w.type] then
+    return ("numbers of %s are not exact in %s"):format(w.type, p.dtype)
+  elseif w.group < formats.span(w.group) then
+    return ("a group has %d elements"):format(w.group)
+  end
+end
 
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
 local function hopper_trouble(p, w, k_blocks)
-  local deep = DEEP * (k_blocks or 1)
+  local deep = 2 * require(HOPPER).step(p.dtype) * (k_blocks or 1)
   if w.shape[2] % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
-  if w.scales.dtype ~= p.dtype then
-    return ("scales are %s, and A is %s"):format(w.scales.dtype, p.dtype)
-  end
+  local why = operand_trouble(p, w)
+  if why then return why end
   if p.c_dtype.bits ~= 16 then return ("C is %s, which is not of 16 bits"):format(p.c_dtype) end
   if p.beta ~= 0 or p.named or p.glu then return "beta, glu or named operands are given" end
   return tma.trouble(tma.with_strides(p.C, 1), "C", C_MODES, 1, 2)
@@ -166,14 +194,23 @@ local many <const> = {
   { columns = 64, groups = 2, stages = 10, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
+-- The same of f8e4m3, whose sums are in two fragments.
+local narrow <const> = {
+  { columns = 128, groups = 2, stages = 5, min_blocks = 1, registers = { 40, 232 } },
+  { columns = 64, groups = 2, stages = 6, min_blocks = 1, registers = { 40, 232 } },
+  { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
+}
 local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring
+
+local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 
 -- Can the row compute the problem, with columns that A has rows for? And are there nearly as many
 -- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one.
 local function is_for(row, p)
   local k_blocks, n_sms = row.k_blocks or 1, n_sms_of(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) * k_blocks
-  return row.columns <= cdiv(p.n, ROWS) * ROWS and p.k % (DEEP * k_blocks) == 0
+  return row.columns <= cdiv(p.n, ROWS) * ROWS
+    and p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0
     and (k_blocks == 1 or blocks <= n_sms and p.n <= row.columns), blocks >= FULL * n_sms
 end
 
@@ -187,22 +224,23 @@ local plain <const> = { columns = 128, groups = 2, stages = 4, min_blocks = 1 }
 
 -- The row, and whether its tiles are as many.
 local function row_of_many(p)
-  for _, row in ipairs(many) do
+  local list = many_of(p)
+  for _, row in ipairs(list) do
     if is_full(row, p) then return row, true end
   end
-  return many[#many], false
+  return list[#list], false
 end
 
-local function of_many(config, row)
+local function of_many(config, p, row)
   for key, value in pairs(row) do config[key] = value end
-  config.template, config.step = HOPPER, ROWS
-  config.depth = DEPTH_BITS // formats.formats[config.format].bits
+  config.template, config.step = HOPPER, require(HOPPER).step(p.dtype)
+  config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
 end
 
 -- Fewer stages, then warps, until a block's shared memory has room for the rings.
 local function fit_shared(config, p)
   local room = math.min(target_of(p).shared, MOST_SHARED)
-  while few.shared_bytes(config) > room and config.warps > 1 do
+  while few.shared_bytes(config, p.dtype) > room and config.warps > 1 do
     if config.stages > 2 then
       config.stages = config.stages - 1
     else
@@ -220,7 +258,7 @@ local function template_of(p, w, wanted)
     return wanted.groups and "many" or "few"
   end
   if why then return nil end
-  local has_many = p.n > FEWER and p.n <= MOST and target_of(p).sm == 90
+  local has_many = p.n > FEWER and (p.n <= MOST or is_narrow(p.dtype)) and target_of(p).sm == 90
     and not hopper_trouble(p, w)
   if has_many and (p.n > FEW or select(2, row_of_many(p))) then return "many" end
   return p.n <= FEW and "few" or nil
@@ -230,7 +268,7 @@ end
 local function config_of(p, w, template, row, wanted)
   local config = common(p, w)
   local is_many = template == "many"
-  if is_many then of_many(config, row) else of_few(config, w, row) end
+  if is_many then of_many(config, p, row) else of_few(config, w, row) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
@@ -272,7 +310,7 @@ local function configs_of(p, w)
     list[#list + 1] = config_of(p, w, "few", row)
   end
   local has_many = (sm == 0 or sm == 90) and not hopper_trouble(p, w)
-  for _, row in ipairs(has_many and many or {}) do
+  for _, row in ipairs(has_many and many_of(p) or {}) do
     if is_for(row, p) then list[#list + 1] = config_of(p, w, "many", row) end
   end
   return list
@@ -330,13 +368,33 @@ end
 
 -- {====== Plans ======
 
+local plans
+
+local wideners = {} -- row_kernels, by type
+
+-- The product with A as one of 16 bits: as plans.
+local function by_wide(A, w, C, options)
+  local dtype = w.scales.dtype == f16 and f16 or bf16
+  wideners[dtype] = wideners[dtype]
+    or row_kernel("widen_" .. dtype.name, function(_, x) return x end, { types = { dtype } })
+  local batched = rank(A) == 3
+  local wide = on_device.new(A.device, dtype,
+    layout{ size(A, 1), size(A, 0), batched and size(A, 2) or nil })
+  wide = batched and select(wide, 1, 0, 2) or select(wide, 1, 0)
+  local function rows_of(x) return batched and select(x, 0, 2, 1) or x end
+  local steps = wideners[dtype]:steps(rows_of(A), { out = rows_of(wide), stream = options.stream })
+  local rest, name, extras = plans(wide, w, C, options)
+  extras[#extras + 1] = wide
+  return table.move(rest, 1, #rest, #steps + 1, steps), name, extras
+end
+
 -- The product by way of a matrix of A's type, and the matrix.
 local function by_matrix(A, w, C, options)
   local matrix = on_device.new(A.device, A.dtype, row_major(w.shape))
   local _, name, steps = products.prepare(A, matrix, C,
     options.config == MATRIX and with(options, "config", nil) or options)
   table.insert(steps, 1, matrices.step(w, matrix, options.stream))
-  return steps, ("%s, %s"):format(MATRIX, name), matrix
+  return steps, ("%s, %s"):format(MATRIX, name), { matrix }
 end
 
 -- The options, and a configuration of gemm_packed.lua among them.
@@ -354,31 +412,31 @@ local function operands(A, w, C, options)
   return out, opts, wanted
 end
 
--- The steps, what computes, and memory that only they need, or nil.
-local function plans(A, w, out, opts, wanted)
-  local p = problems.problem(A, stand_in(A, w), out, opts)
-  if p.m == 0 or p.n == 0 then return {}, "none" end
-  local q, steps, ordered = turned(p), {}, nil
+-- The steps, what computes, and a list of memory that only they need.
+function plans(A, w, out, opts, wanted)
+  local q, steps = problem(A, w, out, opts), {}
+  if q.m == 0 or q.n == 0 then return {}, "none", {} end
   local config = choose(q, w, opts, wanted).config
-  if not config then return by_matrix(A, w, out, opts) end
+  if not config then return (is_narrow(A.dtype) and by_wide or by_matrix)(A, w, out, opts) end
   q.packed = w
   if config.template == HOPPER then
-    ordered = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
-    steps[1], q.ordered = require(HOPPER).order(q.B(_, _, 0), ordered, opts.stream), ordered
+    q.ordered = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
+    steps[1] = require(HOPPER).order(q.B(_, _, 0), q.ordered, opts.stream)
   end
   local step = products.step(q, config, opts.stream)
   steps[#steps + 1] = step
   table.move(step.after or {}, 1, #(step.after or {}), #steps + 1, steps)
-  return steps, config.name, ordered
+  return steps, config.name, { q.ordered }
 end
 
 -- Multiplies, and keeps at `place` what it found, unless that is nil: a step, or two with memory
 -- between them.
 local function multiply(A, w, out, opts, wanted, place)
-  local steps, _, extra = plans(A, w, out, opts, wanted)
+  local steps, _, extras = plans(A, w, out, opts, wanted)
   launches.run(steps)
-  if place and #steps == (extra and 2 or 1) then again.keep(place, steps, extra) end
-  if extra and w.device ~= "cpu" then extra:close() end -- there, launches may still wait to run
+  if place and #extras < 2 and #steps == 1 + #extras then again.keep(place, steps, extras[1]) end
+  if w.device == "cpu" then return end -- launches may still wait to run
+  for _, extra in ipairs(extras) do extra:close() end
 end
 
 --- matmul(A, packed[, C][, options]) -> C
@@ -406,7 +464,7 @@ end
 
 -- The problem with the weight as A; device: one of the model's, or nil.
 local function problem_of(A, w, C, opts, device)
-  local p = turned(problems.problem(A, stand_in(A, w), C, opts))
+  local p = problem(A, w, C, opts)
   if device then
     tables.on(p, device)
     p.on = { sm = p.sm, n_sms = p.n_sms, shared = p.shared, name = p.place.name }

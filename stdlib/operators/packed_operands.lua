@@ -3,6 +3,52 @@ local internal = ...
 local formats = require "cuttle.packed_formats"
 local M = {}
 
+local wide <const> = { f8e4m3 = function() return f16 end }
+
+--- The type that tensor cores multiply activations of `dtype` in, by mma.sync.
+function M.wide(dtype)
+  local of = wide[dtype.name]
+  return of and of() or dtype
+end
+
+local function f8_bits(half) return cast(bitcast(cast(half, f8e4m3), u8), u32) end
+
+-- Two pairs of f16 as four bytes of f8e4m3, the first in the lowest bits.
+local function narrowed(first, second)
+  return internal.kernel.ptx([[
+    .reg .b16 low, high;
+    cvt.rn.satfinite.e4m3x2.f16x2 low, $a;
+    cvt.rn.satfinite.e4m3x2.f16x2 high, $b;
+    mov.b32 $word, {low, high};
+  ]], { word = u32 }, { a = first, b = second }, function(a, b)
+    local x, y = f16x2.unpack(a)
+    local z, w = f16x2.unpack(b)
+    return f8_bits(x) | f8_bits(y) << 8 | f8_bits(z) << 16 | f8_bits(w) << 24
+  end)
+end
+
+local function f16_bits(byte)
+  return cast(bitcast(cast(bitcast(cast(byte, u8), f8e4m3), f16), u16), u32)
+end
+
+-- The lower two bytes of a word, f8e4m3, as a pair of f16.
+local function widened(word)
+  return internal.kernel.ptx([[
+    .reg .b16 low, high;
+    mov.b32 {low, high}, $x;
+    cvt.rn.f16x2.e4m3x2 $pair, low;
+  ]], { pair = u32 }, { x = word }, function(x)
+    return f16_bits(x & 0xff) | f16_bits(x >> 8 & 0xff) << 16
+  end)
+end
+
+--- Words of f8e4m3 as words of pairs of f16, to a fragment of twice as many.
+function M.widen(words, out)
+  for i = 0, size(words) - 1 do
+    out[2 * i], out[2 * i + 1] = widened(words[i]), widened(words[i] >> 16)
+  end
+end
+
 -- The halves of a word as numbers. A recast fragment would be put together again by instructions.
 local function halves_of(pair, dtype)
   return internal.kernel.ptx("mov.b32 {$lo, $hi}, $word;", { lo = dtype, hi = dtype },
@@ -32,6 +78,19 @@ function M.weight(format, dtype, words, i, zero, factors)
   local out = fragment(dtype, 8)
   M.scaled(format, dtype, words, i, zero, factors, out)
   return out
+end
+
+--- Tiles i and i + 1 as operand A of f8e4m3 (16), by words.
+function M.narrow(format, words, i, zero)
+  local a, b, c, d = pairs_of(format, f16, words, i, zero)
+  local e, f, g, h = pairs_of(format, f16, words, i + 1, zero)
+  return narrowed(a, c), narrowed(b, d), narrowed(e, g), narrowed(f, h)
+end
+
+--- The scales of rows g and g + 8, of one word or, of f32, two.
+function M.scales(dtype, word)
+  if dtype == f32 then return bitcast(word(0), f32), bitcast(word(1), f32) end
+  return (dtype == f16 and f16x2 or bf16x2).unpack(word(0))
 end
 
 --- The same times factors of rows g and g + 8, each a word of two halves, to the fragment `out`.

@@ -9,9 +9,10 @@ local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local packed = require "cuttle.packed_weights"
 local operator = require "cuttle.matmul"
 local function check(name, m, T, config)
-  local codes, scales = zeros(u8, row_major{64, 256}), zeros(T, row_major{64, 2})
+  local codes = zeros(u8, row_major{64, 256})
+  local scales = zeros(T.bits == 8 and f32 or T, row_major{64, 2})
   local w = packed.pack_weights(codes, {type = name, scales = scales})
-  local X, C = zeros(T, row_major{m, 256}), zeros(T, row_major{m, 64})
+  local X, C = zeros(T, row_major{m, 256}), zeros(T.bits == 8 and bf16 or T, row_major{m, 64})
   for _, step in ipairs(select(3, operator.prepare(X, w, C, {config = config}))) do
     local launch = step.kernel(step.launch)
     local key = ledger.key(launch, table.unpack(step.args))
@@ -36,6 +37,9 @@ if arg[1] == "hopper" then
     registers = {40, 208}})
   check("nf4", 40, bf16, {groups = 1, columns = 64, stages = 6, min_blocks = 2})
   check("u4", 128, bf16, {groups = 2, columns = 128, stages = 5, min_blocks = 1, k_blocks = 2})
+  check("u4", 8, f8e4m3)
+  check("u4", 256, f8e4m3, {groups = 2, columns = 128, stages = 5, min_blocks = 1,
+    registers = {40, 232}})
 end
 ]]
 file:close()

@@ -58,10 +58,17 @@ print "back"                                                          -- expect:
 -- Products: of f4e2m1 and integers each sum is exact.
 local function try(name, m, n, k, group, T, scale_type, has_zeros, config)
   local w = make(name, n, k, group, scale_type, has_zeros)
-  local x = random(T, -4, 5, {m, k})
+  local x, scale = random(T, -4, 5, {m, k}), nil
   local want = reference.matmul(reference.cast(x, f64), w.values)
+  if T == f8e4m3 then
+    scale = rand(i32, m, 1, 4)
+    for i = 0, m - 1 do
+      for j = 0, n - 1 do want[{i, j}] = want[{i, j}] * scale[i] end
+    end
+    scale = reference.cast(scale:to("cpu"), f32):to(here)
+  end
   local X = x:to(here)
-  local how = {alpha = 2.0, bias = ones(f32, n), config = config,
+  local how = {alpha = 2.0, bias = ones(f32, n), config = config, scale_a = scale,
                epilogue = function(v, i, j) return v + i - j end}
   for _, l in ipairs{row_major{m, n}, layout{m, n}} do
     local C = matmul(X, w.packed, full(f32, l, -1), how)
@@ -87,6 +94,11 @@ try("f4e2m1", 3, 20, 64, 16, f16, f8ue4m3, false, {strips = 2, step = 64})
 try("u8", 17, 36, 128, 16, f16, f32, true)
 try("u4", 5, 70, 512, 128, bf16, bf16, true, {strips = 4, step = 128, warps = 4, stages = 3})
 try("u4", 21, 40, 128, 64, f16, bf16, false, {strips = 2, columns = 1})
+try("u4", 1, 40, 256, 128, f8e4m3, bf16, false)
+try("u4", 9, 70, 320, 64, f8e4m3, f32, true)
+try("u8", 20, 36, 192, 64, f8e4m3, f16, true)
+try("f4e2m1", 9, 40, 128, 16, f8e4m3, f8ue4m3, false)
+try("f4e2m1", 33, 16, 128, 32, f8e4m3, f8ue8m0, false, {strips = 2, columns = 1})
 print "products"                                                      -- expect: products
 
 -- NVFP4: what the quantiser makes, whose scale of the whole tensor is a number.
@@ -138,6 +150,19 @@ end
 same(randn(bf16, row_major{80, 128}))
 same(randn(bf16, layout{4, 128}))
 same(randn(bf16, {3, 128, 2}))
+
+-- The same of f8e4m3, which is exact in 16 bits.
+for _, modes in ipairs{row_major{80, 128}, layout{4, 128}, layout{3, 128, 2}} do
+  local A = reference.cast(rand(i32, cosize(modes), -8, 9):to("cpu"), bf16)
+  local wide, narrow = view(A:to(here), modes), view(reference.cast(A, f8e4m3):to(here), modes)
+  local of_bf16 = matmul(wide, w)
+  local got = tensor(bf16, of_bf16.layout):to(here)
+  local _, name = operator.prepare(narrow, w, got)
+  print(name:match "^%a+", reference.difference(host(matmul(narrow, w, got)), host(of_bf16)))
+end
+-- expect: dequantized	nil
+-- expect: packed	nil
+-- expect: dequantized	nil
 same(randn(bf16, row_major{3, 128}), nil, {bits = "batch_invariant"})
 print(matmul(zeros(bf16, row_major{0, 128}), w).layout)                -- expect: (0,32):(1,0)
 

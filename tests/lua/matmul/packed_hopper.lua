@@ -12,23 +12,25 @@ local function random(t, low, high, rows, columns)
   return x
 end
 
-local function try(name, m, n, k, group, T, has_zeros, config)
+local function try(name, m, n, k, group, T, has_zeros, config, scale_type)
   local codes = random(u8, 0, 1 << formats.formats[name].bits, n, k):to(here)
-  local scales = random(T, 1, 3, n, k // group):to(here)
+  local scales = random(scale_type or T, 1, 3, n, k // group):to(here)
   local zero = has_zeros and random(u8, 0, 16, n, k // group):to(here) or nil
   local w = packed.pack_weights(codes, {type = name, scales = scales, zero_points = zero})
   local X = random(T, -2, 3, m, k):to(here)
   local how = {bias = ones(f32, n), alpha = 0.5, config = config,
+               scale_a = T == f8e4m3 and full(f32, m, 2.0) or nil,
                epilogue = function(v, i, j) return v + i - j end}
-  local C = zeros(T, row_major{m, n})
+  local out = T == f8e4m3 and bf16 or T
+  local C, factor = zeros(out, row_major{m, n}), T == f8e4m3 and 1.0 or 0.5
   local _, which = operator.prepare(X, w, C, how)
   matmul(X, w, C, how)
   local function wide(t) return reference.cast(host(t), f64) end
-  local sums = reference.matmul(wide(X), wide(w:dequantize(T)))
+  local sums = reference.matmul(wide(X), wide(w:dequantize(out)))
   for i = 0, m - 1 do
-    for j = 0, n - 1 do sums[{i, j}] = 0.5 * sums[{i, j}] + 1 + i - j end
+    for j = 0, n - 1 do sums[{i, j}] = factor * sums[{i, j}] + 1 + i - j end
   end
-  print(which, reference.difference(host(C), reference.cast(sums, T)))
+  print(which, reference.difference(host(C), reference.cast(sums, out)))
 end
 try("u4", 70, 136, 256, 64, bf16, true, {groups = 1, columns = 64})
 try("u4", 40, 128, 384, 128, f16, false, {groups = 2, columns = 32, stages = 2})
@@ -42,3 +44,13 @@ try("u8", 130, 264, 256, 128, f16, false, {groups = 2, columns = 128, k_blocks =
 -- expect: packed hopper 64x256x64, f4e2m1	nil
 -- expect: packed hopper 64x64x64, u4, K in 2	nil
 -- expect: packed hopper 128x128x64, u8, K in 2	nil
+
+-- Activations of f8e4m3: groups larger than a step, two and four in a step; scales of any type.
+try("u4", 70, 136, 512, 256, f8e4m3, true, {groups = 1, columns = 64}, bf16)
+try("u4", 70, 136, 256, 64, f8e4m3, false, {groups = 2, columns = 64, stages = 2}, f32)
+try("f4e2m1", 130, 72, 256, 32, f8e4m3, false, {groups = 2, columns = 128}, f16)
+try("u4", 40, 136, 512, 128, f8e4m3, true, {groups = 1, columns = 64, k_blocks = 2}, f16)
+-- expect: packed hopper 64x64x128, u4	nil
+-- expect: packed hopper 128x64x128, u4	nil
+-- expect: packed hopper 128x128x128, f4e2m1	nil
+-- expect: packed hopper 64x64x128, u4, K in 2	nil
