@@ -184,6 +184,7 @@ static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *s
   l.a.reads = !t->is_store || t->reduce != 0;
   l.a.writes = t->is_store;
   l.a.is_atomic = t->reduce != 0;
+  l.a.agent = t->is_store ? CT_AGENT_BULK_WRITE : shared->agent;
   l.a.pos = l.a.own_pos;
   memset(l.a.own_pos, 0, sizeof l.a.own_pos);
   for (uint32_t rest = shared->mask; rest != 0; rest &= rest - 1) {

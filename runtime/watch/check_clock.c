@@ -411,8 +411,12 @@ static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
   if (note->kind == CT_SYNC_COMMIT) {
     (*groups)++;
   } else if (*groups > note->n) {
-    set(c, ct_clock_warp_row(c, rank, note->w->index),
-        ct_clock_of_agent(c, rank, note->w->index, note->agent), *groups - (uint32_t)note->n);
+    uint32_t *row = ct_clock_warp_row(c, rank, note->w->index);
+    uint32_t clock = *groups - (uint32_t)note->n;
+    set(c, row, ct_clock_of_agent(c, rank, note->w->index, note->agent), clock);
+    if (note->is_done) {
+      set(c, row, ct_clock_of_agent(c, rank, note->w->index, CT_AGENT_BULK_WRITE), clock);
+    }
   }
 }
 
@@ -517,6 +521,7 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
       break;
     case CT_AGENT_WGMMA:
     case CT_AGENT_BULK:
+    case CT_AGENT_BULK_WRITE:
     case CT_AGENT_UMMA:
     case CT_AGENT_TMEM:
       rank = a->w->worker->rank; /* a product may reach another block's memory */

@@ -4,8 +4,8 @@
 
    Components. Each warp of a cluster has a clock. So has each agent, which works for a warp
    while the warp goes on. There is one agent for each mbarrier: the copies that complete on it.
-   Each warp has two more: its products by wgmma, and its bulk copies. The four warps of a warp
-   group share one agent for wgmma, because they commit the same groups.
+   Each warp has three more: its products by wgmma, what its bulk copies read, and what they write.
+   The four warps of a warp group share one agent for wgmma, because they commit the same groups.
 
    Rows. A row has one number for each component: how far that component's work is known. Each
    warp has a row, and each barrier has rows for what was handed to it. An event is stamped with
@@ -24,7 +24,8 @@
      warp.
    - Work of CT_AGENT_WGMMA and CT_AGENT_BULK becomes known to a warp that has waited for its
      group (CT_SYNC_COMMIT, CT_SYNC_WAIT). Until then its reads go on: only an arrive after the
-     wait lets other warps write there.
+     wait lets other warps write there. CT_AGENT_BULK_WRITE becomes known only if it waited until
+     the copies are done (CtSyncNote.is_done), and not merely until they have read.
    - Products by tcgen05 (CT_AGENT_UMMA) become known to those who wait for a phase of an mbarrier
      at which a commit of their warp arrived. Copies of tensor memory (CT_AGENT_TMEM) are over at
      once; they are part of what their warp hands on after a CT_SYNC_BEFORE. What a warp takes over

@@ -5,8 +5,8 @@
 
 #include "check_clock.h"
 
-/* Of each warp: WGMMA, BULK; in programs with tensor memory UMMA and TMEM, too. */
-enum { CT_CLOCK_AGENTS = 2, CT_CLOCK_AGENTS_OF_TCGEN05 = 4 };
+/* Of each warp: WGMMA, BULK, BULK_WRITE; in programs with tensor memory UMMA and TMEM, too. */
+enum { CT_CLOCK_AGENTS = 3, CT_CLOCK_AGENTS_OF_TCGEN05 = 5 };
 enum { CT_CLOCK_GROUP = 4 }; /* warps of a warp group */
 
 /* A row has a clock for each component of a cluster: the warps of each block, its mbarriers, its agents. */
@@ -38,8 +38,10 @@ static inline size_t ct_clock_slot_index(const CtClocks *c, int rank, uint32_t b
   return (size_t)rank * c->n_slots + c->slot_of[buf] + (size_t)slot;
 }
 
+/* What a copy reads and what it writes are of one group. */
 static inline uint32_t *ct_clock_groups_of(const CtClocks *c, int rank, int32_t warp,
                                            CtAgent agent) {
+  agent = agent == CT_AGENT_BULK_WRITE ? CT_AGENT_BULK : agent;
   size_t i = (size_t)rank * c->n_warps + (size_t)warp;
   return &c->groups[i * c->n_agents + (size_t)(agent - CT_AGENT_WGMMA)];
 }

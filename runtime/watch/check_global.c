@@ -102,8 +102,9 @@ static bool is_seen(const Touch *t, const CtCheckEvent *old, int lane, bool old_
 /* Is it the work of an agent, whose end the clocks know? Of a copy that may go to other blocks of
    a cluster only, they do not know it. */
 static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
-  return e->agent == CT_AGENT_BULK ||
-         (e->agent == CT_AGENT_BAR && k->k->job->program->n_cluster == 1);
+  const CtSimtProgram *p = k->k->job->program;
+  return e->agent == CT_AGENT_BULK_WRITE ||
+         (e->agent == CT_AGENT_BAR && (p->n_cluster == 1 || !p->tmas[p->code[e->in].imm].has_mask));
 }
 
 /* Does an access of the same launch come before this one? */
@@ -119,10 +120,10 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, in
 
 /* Why an older access of another rank is not ordered before this one, or not seen. */
 static uint8_t rank_cause(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
-  return is_ordered(t, old, old_lane, lane) ? CT_RANKS_PROXY
-         : ct_ranks_lacks_scope(t->k, old)  ? CT_RANKS_SCOPE
-         : old->agent == CT_AGENT_BULK      ? CT_RANKS_COPY
-                                            : CT_RANKS_FLAG;
+  return is_ordered(t, old, old_lane, lane)  ? CT_RANKS_PROXY
+         : ct_ranks_lacks_scope(t->k, old)   ? CT_RANKS_SCOPE
+         : old->agent == CT_AGENT_BULK_WRITE ? CT_RANKS_COPY
+                                             : CT_RANKS_FLAG;
 }
 
 /* Is the older event, which comes before this write, a copy that may still be under way? Reports
@@ -147,6 +148,9 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   int old_lane = (int)(word & CT_EVENT_LANE);
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
+  if (ct_check_both_atomic(old, &t->event)) {
+    ct_sums_look(t->k, t->a, &t->event, old, (CtLanePair){old_lane, lane}, off);
+  }
   if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, lane, old_writes)) {
     return t->a->writes && look_at_copy(t, number, old_lane, lane, off);
   }
@@ -358,8 +362,10 @@ static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
     return true;
   }
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
+  bool is_atomic =
+      ct_check_both_atomic(old, &t->event) && old->agent == CT_AGENT_NONE; /* ct_sums_look */
   if (old->job != t->event.job || (t->a->writes && t->k->n_sources > 0) ||
-      !(ct_check_both_atomic(old, &t->event) || is_before(t, old, ct_same_lanes)) ||
+      !(is_atomic || is_before(t, old, ct_same_lanes)) ||
       !is_seen(t, old, CT_NO_LANE, old_writes)) {
     return false;
   }

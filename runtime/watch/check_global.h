@@ -4,6 +4,7 @@
 #ifndef CT_WATCH_CHECK_GLOBAL_H
 #define CT_WATCH_CHECK_GLOBAL_H
 
+#include "check_before.h"
 #include "check_latest.h"
 
 enum { CT_GLOBAL_CHUNK = 4096 }; /* granules */
@@ -129,5 +130,9 @@ static inline void ct_global_copy_done(const CtGlobal *g, uint32_t number,
   e->end = (CtEventEnd){wait->epoch, wait->sub, wait->time, wait->component, wait->clock};
   __atomic_store_n(&e->done, wait->seq, __ATOMIC_RELEASE);
 }
+
+/* check_sums.c: compares two atomic accesses of a launch, the later one by k's block. */
+void ct_sums_look(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
+                  const CtCheckEvent *old, CtLanePair lanes, int64_t off);
 
 #endif

@@ -11,6 +11,7 @@
      check_touch.c    shared memory by clocks   check_line.c     the shadow of global memory
      check_blank.c    global memory that nobody wrote
      check_fail.c     failures of the engine
+     check_sums.c     float sums that blocks take turns to add
      check_ranks.c    launches of several ranks at once, each checked by a part
      check_known.c    what threads know of each other's work
      check_flag.c     what barriers hand on of it; check_flag_op.c: atomic operations and fences

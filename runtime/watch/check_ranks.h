@@ -5,8 +5,8 @@
 
    What orders two ranks. Launches of one rank come one after the other: a block knows what its rank's launches before
    knew at their ends. Between ranks flags order (check_flag.h), and the barriers of a kernel hand on what they told.
-   Copies of TMA are released if the warp has waited for them, cp.async if its warp has. TMA sees what threads of another
-   rank wrote only after a proxy fence on either side.
+   Copies of TMA are released if the warp has waited until they are done, cp.async if its warp has. TMA sees what
+   threads of another rank wrote only after a proxy fence on either side.
 
    Invariant: where this is coarser than the hardware, too much is taken for ordered. So a race may be missed, but none
    is invented. It is coarser in this: one proxy fence of a block counts for all of it. */

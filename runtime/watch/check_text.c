@@ -11,7 +11,7 @@ typedef struct Words {
   char where[600];           /* "s at (3,5), extent (4,4)" */
   char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
   char line[160], other_line[160];
-  bool writes, other_writes, is_cooperative, has_flags;
+  bool writes, other_writes, is_cooperative, is_cluster, has_flags;
   bool is_response;  /* the later access is that of clc_try_cancel */
   bool is_of_halves; /* one line stores to elements that share a byte */
 } Words;
@@ -105,6 +105,7 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtJob *other = other_job(job, f);
   Words w = {.where = "",
              .is_cooperative = job->launch->is_cooperative,
+             .is_cluster = p->n_cluster > 1,
              .has_flags = ct_flag_is_wanted(job->program)};
   CtLoc here = loc_of(p, f->in);
   if (f->buf != 0 && f->kind != CT_CHECK_COORDINATE) { /* a coordinate has a text of its own */
@@ -130,6 +131,7 @@ static const char *agent_name(const CtSimtProgram *p, uint32_t in, CtAgent agent
                                                     [CT_AGENT_BAR] = " by a copy to an mbarrier",
                                                     [CT_AGENT_WGMMA] = " by wgmma",
                                                     [CT_AGENT_BULK] = " by a copy of TMA",
+                                                    [CT_AGENT_BULK_WRITE] = " by a copy of TMA",
                                                     [CT_AGENT_UMMA] = " by tcgen05.mma",
                                                     [CT_AGENT_TMEM] =
                                                         " by a copy of tensor memory"};
@@ -258,8 +260,11 @@ static const char *clock_order(const CtFound *f, const Words *w) {
       return "; wgmma is complete once its warps have passed a wgmma_wait: arrive after that, and "
              "wait for it here";
     case CT_AGENT_BULK:
-      return "; it is complete once its thread has passed a tma_store_wait: arrive after that, and "
+      return "; it has read once its thread has passed a tma_store_wait: arrive after that, and "
              "wait for it here";
+    case CT_AGENT_BULK_WRITE:
+      return "; its writes are complete once its thread has passed a tma_store_wait with done = "
+             "true: arrive after that, and wait for it here";
     case CT_AGENT_UMMA:
       return "; a product by tcgen05 is complete once a phase of an mbarrier is over at which a later "
              "tcgen05_commit() arrived: wait for that here";
@@ -332,12 +337,20 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
     return halves_order;
   }
   bool in_block = (f->how & CT_RACE_BLOCKS) == 0;
-  if (!is_shared && is_of_proxies(f, w) && !(in_block && f->other_agent != CT_AGENT_NONE)) {
+  if (!is_shared && f->other_agent == CT_AGENT_BAR) {
+    return clock_order(f, w);
+  }
+  if (!is_shared && is_of_proxies(f, w) && f->other_agent == CT_AGENT_NONE) {
     return "; TMA reads by another path: order them by a flag or a barrier, and after that "
            "{fence_proxy_async(\"global\")}";
   }
   if (in_block) {
     return block_order(f, w, same_line);
+  }
+  if (f->other_agent == CT_AGENT_BULK_WRITE &&
+      (w->has_flags || w->is_cooperative || w->is_cluster)) {
+    return "; a copy of TMA is complete once its thread has passed a tma_store_wait with done = "
+           "true: release or arrive after that, and acquire or wait before %l";
   }
   if (!is_shared && w->has_flags) {
     return "; blocks run in any order: release a flag after the one (atomic_store, or fence() and then "
@@ -526,6 +539,10 @@ static const struct {
     {CT_CHECK_ARITHMETIC, ANY,
      "overflow: the sum does not fit in %y and became %x%i%w, by %t; add up in %r if it is to wrap "
      "around"},
+    {CT_CHECK_ORDER, ANY,
+     "order: %w gets a float from %t%g, and one from %o%h at %m: a flag orders the threads, but not "
+     "the sums, which round as they come; a copy of TMA adds until its thread has passed a "
+     "tma_store_wait with done = true: release after that"},
     {CT_CHECK_NAN, ANY, "nan: finite operands give NaN or an infinity%i%w, by %t"},
 };
 

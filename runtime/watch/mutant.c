@@ -14,6 +14,7 @@ static const char *const names[CT_N_MUTANTS] = {
     [CT_NO_WGMMA_WAIT] = "wgmma_wait()",
     [CT_NO_FENCE_PROXY] = "fence_proxy_async()",
     [CT_NO_STORE_WAIT] = "tma_store_wait()",
+    [CT_NO_STORE_DONE] = "the option done of tma_store_wait()",
     [CT_NO_MBARRIER_WAIT] = "the wait for an mbarrier",
     [CT_NO_NAMED_SYNC] = "sync() of a named barrier",
     [CT_NO_NAMED_ARRIVE] = "arrive() of a named barrier",
@@ -44,7 +45,8 @@ static const uint32_t of_op[CT_SIMT_OP_COUNT] = {
     [CT_SIMT_WGMMA_FENCE] = ONE(CT_NO_WGMMA_FENCE),
     [CT_SIMT_WGMMA_COMMIT] = ONE(CT_NO_WGMMA_COMMIT),
     [CT_SIMT_WGMMA_WAIT] = ONE(CT_NO_WGMMA_WAIT),
-    [CT_SIMT_TMA_ORDER] = ONE(CT_NO_STORE_COMMIT) | ONE(CT_NO_STORE_WAIT) | ONE(CT_NO_FENCE_PROXY),
+    [CT_SIMT_TMA_ORDER] = ONE(CT_NO_STORE_COMMIT) | ONE(CT_NO_STORE_WAIT) | ONE(CT_NO_STORE_DONE) |
+                          ONE(CT_NO_FENCE_PROXY),
     [CT_SIMT_MBAR] = ONE(CT_NO_MBARRIER_WAIT) | ONE(CT_NO_ARRIVAL) | ONE(CT_NO_BYTES) |
                      ONE(CT_NO_TCGEN05_COMMIT),
     [CT_SIMT_TCGEN05] = ONE(CT_NO_TCGEN05_BEFORE) | ONE(CT_NO_TCGEN05_AFTER),
@@ -92,8 +94,9 @@ static uint32_t of_atomic(const CtIn *code) {
 static uint32_t of_agent(const CtIn *code) {
   CtSyncKind kind = (CtSyncKind)(code->imm & 0xFF);
   return kind == CT_SYNC_COMMIT ? ONE(CT_NO_STORE_COMMIT)
-         : kind == CT_SYNC_WAIT ? ONE(CT_NO_STORE_WAIT)
-                                : ONE(CT_NO_FENCE_PROXY);
+         : kind == CT_SYNC_WAIT
+             ? ONE(CT_NO_STORE_WAIT) | ((code->imm >> 8 & 1) != 0 ? ONE(CT_NO_STORE_DONE) : 0)
+             : ONE(CT_NO_FENCE_PROXY);
 }
 
 static uint32_t of_tcgen05(const CtIn *code) {
@@ -179,6 +182,10 @@ CtIn ct_mutant(CtIn in, CtMutant mutant) {
   }
   if (in.u.op == CT_SIMT_ATOMIC) {
     return with_order(in, CT_ORDER_RELAXED, 0);
+  }
+  if (mutant == CT_NO_STORE_DONE) {
+    in.imm &= ~((int64_t)1 << 8);
+    return in;
   }
   if (arrives) { /* which of the two is left */
     bar.u.op = mutant == CT_NO_BYTES ? CT_OP_MBAR_ARRIVE : CT_OP_MBAR_EXPECT;

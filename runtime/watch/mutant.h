@@ -16,6 +16,7 @@ typedef enum CtMutant {
   CT_NO_WGMMA_WAIT,
   CT_NO_FENCE_PROXY,
   CT_NO_STORE_WAIT,
+  CT_NO_STORE_DONE, /* it waits until the copies have read, not until they have written */
   CT_NO_MBARRIER_WAIT,
   CT_NO_NAMED_SYNC,
   CT_NO_NAMED_ARRIVE,

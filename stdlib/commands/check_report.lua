@@ -53,8 +53,8 @@ local function skipped(options)
   local left_out = options.global == false and "left out by --no-global" or nil
   return { nan = not options.nan and "only with --nan" or nil,
            overflow = not options.overflow and "only with --overflow" or nil,
+           order = not options.orders and left_out or nil,
            cooperative_grid = not options.device and "only with --on" or nil,
-           order = not options.orders and "only with --schedules" or nil,
            gate = not options.gates and "only with --gate" or nil,
            race_global = left_out, race_streams = left_out, dependent_launch = left_out }
 end

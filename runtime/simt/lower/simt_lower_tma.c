@@ -119,7 +119,7 @@ void ct_low_tcgen05(CtLow *l, CtVal v) {
 void ct_low_tma_order(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   int64_t imm = inst->op == CT_OP_TMA_COMMIT           ? CT_SYNC_COMMIT
-                : inst->op == CT_OP_TMA_WAIT           ? CT_SYNC_WAIT | inst->imm.i >> 1 << 8
+                : inst->op == CT_OP_TMA_WAIT           ? CT_SYNC_WAIT | inst->imm.i << 8
                 : inst->op == CT_OP_PROXY_FENCE_GLOBAL ? CT_SYNC_PROXY_GLOBAL
                                                        : CT_SYNC_PROXY;
   CT_EMIT(l, CT_SIMT_TMA_ORDER, .imm = imm);

@@ -12,8 +12,9 @@ typedef enum CtAgent {
   CT_AGENT_NONE,
   CT_AGENT_BAR, /* a copy that completes on an mbarrier */
   CT_AGENT_WGMMA,
-  CT_AGENT_BULK, /* a copy from shared memory; threads wait for groups of them */
-  CT_AGENT_UMMA, /* products by tcgen05, which complete on an mbarrier */
+  CT_AGENT_BULK,       /* a copy from shared memory reads; threads wait for groups of them */
+  CT_AGENT_BULK_WRITE, /* the same copy writes: over later than it has read */
+  CT_AGENT_UMMA,       /* products by tcgen05, which complete on an mbarrier */
   CT_AGENT_TMEM, /* a copy of tensor memory, which is over; CT_SYNC_BEFORE makes it part of what is handed on */
   CT_AGENT_COUNT
 } CtAgent;

@@ -419,7 +419,8 @@ const CtIn *ct_simt_do_TMA_ORDER(const CtIn *in, CtWarp *w) {
                                     .w = w,
                                     .lane = ct_first_lane(w->mask),
                                     .agent = CT_AGENT_BULK,
-                                    .n = in->imm >> 8});
+                                    .is_done = (in->imm >> 8 & 1) != 0,
+                                    .n = in->imm >> 9});
   }
   return in + 1;
 }

@@ -23,6 +23,7 @@ typedef struct CtSyncNote {
   int32_t tx;       /* and the bytes; negative: more have come than were expected */
   CtAgent agent;    /* COMMIT, WAIT */
   int64_t n;        /* WAIT, GRID_ARRIVE, GRID_PASS */
+  bool is_done;     /* WAIT, of agent BULK: until the copies have written, not only read */
 } CtSyncNote;
 
 /* A function may be NULL if the watcher does not need it, unless its comment says otherwise. */
