@@ -47,4 +47,36 @@ function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
 ---@return table # the names of both configurations
 function expert_layer.prepare(tokens, gate_up, down, routing, options) end
 
+--- The gradients of such a layer, which are computed from its arguments.
+---@param dY Tensor (T,D), the gradient of the layer's result
+---@param tokens Tensor (T,D)
+---@param gate_up Tensor (2F,D,E)
+---@param down Tensor (D,F,E)
+---@param routing table of route
+---@param options? table `gradient`, a function (gate, up); `out`, `stream`
+---@return Tensor # of the tokens
+---@return Tensor # of gate_up
+---@return Tensor # of down
+---@return Tensor # of routing.weights
+function expert_layer.expert_layer_backward(dY, tokens, gate_up, down, routing, options) end
+
+--- The same, to be launched often.
+---@param dY Tensor
+---@param tokens Tensor
+---@param gate_up Tensor
+---@param down Tensor
+---@param routing table
+---@param options? table
+---@return function # launches it again
+---@return Tensor[] # the gradients
+function expert_layer.prepare_backward(dY, tokens, gate_up, down, routing, options) end
+
+--- The gradient of the router's logits.
+---@param dweights Tensor (T k), the gradient of routing.weights
+---@param logits Tensor (T,E)
+---@param routing table of route
+---@param options? table `normalize`, `score`, as route had them; `stream`
+---@return Tensor # (T,E)
+function expert_layer.route_backward(dweights, logits, routing, options) end
+
 return expert_layer

@@ -49,6 +49,9 @@ function Selection:prepare(...)
   return launches.prepare(steps), results
 end
 
+--- The launches as a list of steps and the list of results, for an operator that has more steps.
+function Selection:steps(...) return planned(self, ...) end
+
 --- The CUDA C of each kernel that such a call launches, in order.
 function Selection:source(...)
   local texts = {}

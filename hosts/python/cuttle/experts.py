@@ -2,26 +2,41 @@
 
     routing = cuttle.experts.route(logits, k)               # logits (T, E)
     y = cuttle.experts.expert_layer(x, gate_up, down, routing)
+    dx, dgate_up, ddown, dweights = cuttle.experts.expert_layer_backward(dy, x, gate_up, down, routing)
+    dlogits = cuttle.experts.route_backward(dweights, logits, routing)
 
 x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., and down (E, D, F).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from .default import state
 from .library import _result
 
-__all__ = ["Routing", "expert_layer", "route"]
+__all__ = ["Routing", "expert_layer", "expert_layer_backward", "route", "route_backward"]
 
 _CALL = """function _experts_route(logits, k, options)
   local r = require "cuttle.expert_layer".route(logits, k, options)
   return r.tokens, r.places, r.ends, r.weights
 end
+local function routing(k, tokens, places, ends, weights)
+  return {k = k, tokens = tokens, places = places, ends = ends, weights = weights}
+end
+local function inner(t) return t and select(t, 1, 2, 0) end
 function _experts_layer(x, gate_up, down, k, tokens, places, ends, weights, options)
-  local routing = {k = k, tokens = tokens, places = places, ends = ends, weights = weights}
-  return require "cuttle.expert_layer".expert_layer(x, select(gate_up, 1, 2, 0), select(down, 1, 2, 0), routing,
+  return require "cuttle.expert_layer".expert_layer(x, inner(gate_up), inner(down),
+    routing(k, tokens, places, ends, weights), options)
+end
+function _experts_backward(dy, x, gate_up, down, k, tokens, places, ends, weights, dx, dgate_up, ddown, dweights)
+  local dX, dG, dD, dw = require "cuttle.expert_layer".expert_layer_backward(dy, x, inner(gate_up), inner(down),
+    routing(k, tokens, places, ends, weights),
+    {out = {tokens = dx, gate_up = inner(dgate_up), down = inner(ddown), weights = dweights}})
+  return dX, select(dG, 2, 0, 1), select(dD, 2, 0, 1), dw
+end
+function _experts_route_backward(dweights, logits, k, tokens, places, ends, weights, options)
+  return require "cuttle.expert_layer".route_backward(dweights, logits, routing(k, tokens, places, ends, weights),
     options)
 end"""
 
@@ -41,11 +56,12 @@ def _call(function: str, *args: Any, **options: Any) -> Any:
     return state().call(function, args, {key: value for key, value in options.items() if value is not None} or None)
 
 
-def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optional[str] = None) -> Routing:
+def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optional[str] = None,
+          out: Optional[Sequence[Any]] = None) -> Routing:
     """The k experts of each token, with weights that are the softmax of the chosen logits; `normalize=False`: of all
-    logits. `score="sigmoid"` takes the logistic function."""
-    made = _call("_experts_route", logits, k, normalize=normalize, score=score)
-    return Routing(k, *(_result(logits, t) for t in made))
+    logits. `score="sigmoid"` takes the logistic function. `out`: tokens, places, ends and weights."""
+    made = _call("_experts_route", logits, k, normalize=normalize, score=score, out=None if out is None else list(out))
+    return Routing(k, *(out or (_result(logits, t) for t in made)))
 
 
 def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, combine: Optional[str] = None,
@@ -53,3 +69,18 @@ def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, combine: 
     """The layer, (T, D). `combine`: "sum", in a fixed order, or "atomic", which adds to `out`, of float32."""
     made = _call("_experts_layer", x, gate_up, down, *routing, combine=combine, out=out)
     return out if out is not None else _result(x, made[0])
+
+
+def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Routing, *,
+                          out: Optional[Sequence[Any]] = None) -> Tuple[Any, ...]:
+    """The gradients of x, gate_up, down and routing.weights, by the gradient of the layer's result. `out`: these four;
+    those of gate_up and down may be float32."""
+    made = _call("_experts_backward", dy, x, gate_up, down, *routing, *(out or ()))
+    return tuple(out or (_result(x, t) for t in made))
+
+
+def route_backward(dweights: Any, logits: Any, routing: Routing, *, normalize: Optional[bool] = None,
+                   score: Optional[str] = None) -> Any:
+    """The gradient of the logits (T, E), by that of routing.weights. The options are those that route had."""
+    made = _call("_experts_route_backward", dweights, logits, *routing, normalize=normalize, score=score)
+    return _result(logits, made[0])

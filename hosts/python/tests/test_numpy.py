@@ -206,6 +206,22 @@ def test_experts():
             hidden = both[::2] / (1 + np.exp(-both[::2])) * both[1::2]
             want[i] += weights[i, j] * (down[chosen[i, j]] @ hidden)
     close(experts.expert_layer(x, gate_up, down, routing), want, "a layer of experts", 1e-3)
+    dy = rng.standard_normal((t, d), "f4")
+    names = ("x", "gate_up", "down", "routing weights")
+    for name, got, like in zip(names, experts.expert_layer_backward(dy, x, gate_up, down, routing),
+                               (x, gate_up, down, routing.weights)):
+        at = np.unravel_index(np.abs(got).argmax(), got.shape)
+        moved = [np.array(like), np.array(like)]
+        moved[0][at] -= 1e-2
+        moved[1][at] += 1e-2
+        values = []
+        for m in moved:
+            a = dict(zip(names, (x, gate_up, down, routing.weights)), **{name: m})
+            y = experts.expert_layer(a["x"], a["gate_up"], a["down"], routing._replace(weights=a["routing weights"]))
+            values.append((y.astype("f8") * dy).sum())
+        ok(got.shape == like.shape and abs((values[1] - values[0]) / 2e-2 - got[at]) < 1e-2 * abs(got[at]),
+           f"the gradient of {name} is the slope")
+    ok(experts.route_backward(routing.weights, logits, routing).shape == logits.shape, "gradients of logits")
     out = np.ones((t, d), "f4")
     close(experts.expert_layer(x, gate_up, down, routing, combine="atomic", out=out), want + 1, "added", 1e-3)
 

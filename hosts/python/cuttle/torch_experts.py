@@ -1,0 +1,81 @@
+"""The layer of a mixture of experts with gradients, for PyTorch: operators that torch.compile takes into its graphs."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+from . import experts
+from .torch_define import define
+
+_ROUTING = "Tensor tokens, Tensor places, Tensor ends, Tensor weights, SymInt k"
+
+
+def _routing(tokens: Any, places: Any, ends: Any, weights: Any, k: int) -> experts.Routing:
+    return experts.Routing(k, tokens, places, ends, weights)
+
+
+def _routed(logits: Any, k: int, *_: Any) -> Tuple[Any, ...]:
+    import torch
+
+    n = logits.shape[0] * k
+    made = (logits.new_empty(shape, dtype=torch.int32) for shape in (n, n, logits.shape[1]))
+    return (*made, logits.new_empty(n, dtype=torch.float32))
+
+
+def _like(*tensors: Any) -> Tuple[Any, ...]:
+    return tuple(t.new_empty(t.shape) for t in tensors)
+
+
+_route = define("route", "Tensor logits, SymInt k, bool? normalize, str? score", _routed, 4,
+                lambda made, logits, k, normalize, score: experts.route(logits, k, normalize=normalize, score=score,
+                                                                        out=made))
+_route_gradient = define(
+    "route_backward", f"Tensor dweights, Tensor logits, {_ROUTING}, bool? normalize, str? score",
+    lambda dweights, logits, *_: _like(logits), 1,
+    lambda made, dweights, logits, tokens, places, ends, weights, k, normalize, score: made[0].copy_(
+        experts.route_backward(dweights, logits, _routing(tokens, places, ends, weights, k), normalize=normalize,
+                               score=score)))
+_layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTING}", lambda x, *_: _like(x), 1,
+                lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing),
+                                                                              out=made[0]))
+_layer_gradient = define(
+    "expert_layer_backward", f"Tensor dy, Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
+    lambda dy, x, gate_up, down, tokens, places, ends, weights, k: _like(x, gate_up, down, weights), 4,
+    lambda made, dy, x, gate_up, down, *routing: experts.expert_layer_backward(
+        dy, x, gate_up, down, _routing(*routing), out=made))
+
+
+def _save(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+    *tensors, ctx.k = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _gradients(ctx: Any, dy: Any) -> Tuple[Any, ...]:
+    dx, dgate_up, ddown, dweights = _layer_gradient(dy.contiguous(), *ctx.saved_tensors, ctx.k)
+    return dx, dgate_up, ddown, None, None, None, dweights, None
+
+
+def _save_route(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
+    logits, ctx.k, *ctx.how = inputs
+    ctx.mark_non_differentiable(*output[:3])
+    ctx.save_for_backward(logits, *output)
+
+
+def _route_gradients(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
+    logits, *routing = ctx.saved_tensors
+    return _route_gradient(grads[3].contiguous(), logits, *routing, ctx.k, *ctx.how), None, None, None
+
+
+_layer.register_autograd(_gradients, setup_context=_save)
+_route.register_autograd(_route_gradients, setup_context=_save_route)
+
+
+def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normalize: Optional[bool] = None,
+                 score: Optional[str] = None) -> Any:
+    """The feed-forward layer of a mixture of experts, (T, D), with gradients of x, gate_up, down and logits.
+
+    x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (T, E). Each token
+    has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU.
+    """
+    routing = _route(logits.contiguous(), k, normalize, score)
+    return _layer(x.contiguous(), gate_up, down, *routing, k)

@@ -1,0 +1,67 @@
+"""cuttle.torch.expert_layer and its gradients beside plain PyTorch, eager and compiled; and training steps."""
+
+try:
+    import torch
+    from torch.nn import functional
+except ImportError:
+    from tap import skip_all
+
+    skip_all("no PyTorch here")
+
+import cuttle.torch
+from tap import done, ok
+
+torch.manual_seed(0)
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+T, D, F, E, K = 40, 16, 8, 4, 2
+
+
+def data(*shape):
+    return (torch.randn(*shape, device=DEVICE) / 2).requires_grad_()
+
+
+def ours(x, gate_up, down, logits):
+    return cuttle.torch.expert_layer(x, gate_up, down, logits, K)
+
+
+def plain(x, gate_up, down, logits):
+    weights, chosen = torch.topk(logits, K)
+    y = 0
+    for j, weight in enumerate(torch.softmax(weights, -1).unbind(-1)):
+        both = torch.einsum("td,tfd->tf", x, gate_up[chosen[:, j]])
+        hidden = functional.silu(both[:, 0::2]) * both[:, 1::2]
+        y = y + weight[:, None] * torch.einsum("tf,tdf->td", hidden, down[chosen[:, j]])
+    return y
+
+
+def results(f, xs):
+    y = f(*xs)
+    weights = torch.linspace(-1, 1, y.numel(), device=DEVICE).reshape(y.shape)
+    return (y, *torch.autograd.grad((y * weights).sum(), xs))
+
+
+def test_gradients():
+    xs = data(T, D), data(E, 2 * F, D), data(E, D, F), data(T, E)
+    want = results(plain, xs)
+    compiled = torch.compile(ours, backend="aot_eager", fullgraph=True)
+    for text, f in ("", ours), (", compiled", compiled):
+        for name, a, b in zip(("y", "dx", "dgate_up", "ddown", "dlogits"), results(f, xs), want):
+            ok(a.shape == b.shape and (a - b).abs().max() < 1e-4 * b.abs().max(), f"{name}{text}")
+
+
+def test_training():
+    x, target = data(T, D).detach(), data(T, D).detach()
+    gate_up, down, router = data(E, 2 * F, D), data(E, D, F), data(E, D)
+    optimizer, losses = torch.optim.SGD((gate_up, down, router), lr=0.05), []
+    for _ in range(20):
+        loss = functional.mse_loss(ours(x, gate_up, down, x @ router.T), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    ok(losses[-1] < 0.9 * losses[0], f"the loss falls: {losses[0]:.3f} to {losses[-1]:.3f}")
+
+
+test_gradients()
+test_training()
+done()

@@ -1,0 +1,102 @@
+-- expert_parts.lua: what the layer of experts (expert_layer.lua) and its gradients
+-- (expert_backward.lua) share: the checks of their arguments, and the sum of a token's rows.
+local arguments = require "cuttle.arguments"
+local tiles = require "cuttle.tiles"
+local M = {}
+
+local THREADS <const>, VECTOR_BITS <const> = 256, 128
+local parts_of_routing <const> = { "tokens", "places", "ends", "weights" }
+
+-- {====== Arguments ======
+
+--- x is a tensor of so many modes, of the type and on the device of the tokens `like`, if given.
+function M.check_matrix(op, x, name, rank_of, modes, like)
+  arguments.check_tensor(op, x, name, modes, "it launches kernels itself")
+  if rank(x) ~= rank_of then tiles.fail(op, "%s is %s; expected %s", name, x.layout, modes) end
+  if like and (x.device ~= like.device or x.dtype ~= like.dtype) then
+    tiles.fail(op, "%s is %s on %s but tokens are %s on %s; expected one type and one device", name,
+      x.dtype, x.device, like.dtype, like.device)
+  end
+end
+
+local function check_extent(op, name, t, mode, expected, what)
+  if size(t, mode) ~= expected then
+    tiles.fail(op, "%s is %s; expected %d for %s", name, shape(t), expected, what)
+  end
+end
+
+--- The routing has so many tokens and experts.
+function M.check_routing(op, routing, n_tokens, n_experts)
+  if type(routing) ~= "table" or math.type(routing.k) ~= "integer" then
+    tiles.fail(op, "routing is of type %s; expected what route(logits, k) returns",
+      tiles.type_name(routing))
+  end
+  for _, name in ipairs(parts_of_routing) do
+    local t = routing[name]
+    local n = name == "ends" and n_experts or n_tokens * routing.k
+    local is_tensor = tiles.type_name(t) == "tensor"
+    if not is_tensor or size(t) ~= n then
+      tiles.fail(op, "routing.%s is %s; expected %d elements, as there are %d tokens of %d choices "
+        .. "and %d experts", name, is_tensor and tostring(shape(t)) or tiles.type_name(t), n,
+        n_tokens, routing.k, n_experts)
+    end
+  end
+end
+
+--- What is computed: T tokens of D numbers, F hidden ones, {T =, D =, F =, k =}. op: its name.
+function M.read(op, X, gate_up, down, routing)
+  M.check_matrix(op, X, "tokens", 2, "(T,D)")
+  M.check_matrix(op, gate_up, "gate_up", 3, "(2F,D,E)", X)
+  M.check_matrix(op, down, "down", 3, "(D,F,E)", X)
+  local T, D, F, E = size(X, 0), size(X, 1), size(down, 1), size(down, 2)
+  check_extent(op, "gate_up", gate_up, 0, 2 * F, "2F, as down is (D,F,E)")
+  check_extent(op, "gate_up", gate_up, 1, D, "D, as tokens are (T,D)")
+  check_extent(op, "gate_up", gate_up, 2, E, "E, as down is (D,F,E)")
+  check_extent(op, "down", down, 0, D, "D, as tokens are (T,D)")
+  M.check_routing(op, routing, T, E)
+  return { T = T, D = D, F = F, k = routing.k }
+end
+
+--- x is row-major (T,D); of one row or column any stride will do.
+function M.check_rows(op, name, out, p)
+  local strides = stride(out)
+  local is_like = size(out, 0) == p.T and size(out, 1) == p.D
+    and (strides[1] == p.D or p.T <= 1) and (strides[2] == 1 or p.D == 1)
+  if not is_like then
+    tiles.fail(op, "%s is %s; expected row_major{%d, %d}", name, out.layout, p.T, p.D)
+  end
+end
+
+-- {====== The sum of a token's rows ======
+
+local sums = {} -- kernels, by the choices and the elements of a vector
+
+-- Adds the rows of a token's choices (D,k,T) in f32, in their order.
+local function sum_kernel(k, n)
+  local key = k .. " " .. n
+  sums[key] = sums[key] or kernel("sum_choices", function(rows, out)
+    local at = blockIdx.x * THREADS + threadIdx.x
+    local vectors = size(out, 0) // n
+    if at >= vectors * size(out, 1) then return end
+    local token, held = at // vectors, fragment(rows.dtype, {n, k})
+    for j = 0, k - 1 do copy(tile(rows(_, j, token), {n}, {at % vectors}), held(_, j)) end
+    local sum = fragment(f32, n)
+    clear(sum)
+    for j = 0, k - 1 do
+      for i = 0, n - 1 do sum[i] = sum[i] + cast(held[{i, j}], f32) end
+    end
+    copy(cast(sum, out.dtype), tile(out(_, token), {n}, {at % vectors}))
+  end)
+  return sums[key]
+end
+
+--- What adds up rows (T k,D) to out (T,D): {kernel =, launch =, args =}.
+function M.sum_step(p, rows, out, stream)
+  local n = VECTOR_BITS // rows.dtype.bits
+  while p.D % n ~= 0 do n = n // 2 end
+  return { kernel = sum_kernel(p.k, n),
+           args = { view(rows, layout{p.D, p.k, p.T}), view(out, layout{p.D, p.T}) },
+           launch = { grid = cdiv(p.T * (p.D // n), THREADS), block = THREADS, stream = stream } }
+end
+
+return M
