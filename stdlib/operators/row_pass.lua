@@ -170,7 +170,7 @@ local function call_vector(p, thread, known, kept, at, groups, stores)
 end
 
 local function check_size(p, found)
-  if found.n <= p.width * 32 then return end
+  if found.n <= (p.swap or p.width * WARP) then return end
   fail("%s has groups of %d columns, other ones than when it was first called for such arguments; "
     .. "make one row_kernel for each", p.name, found.n)
 end

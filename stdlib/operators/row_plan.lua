@@ -140,10 +140,8 @@ end
 
 -- A row whose groups swap halves, with both halves in a thread. nil: no lanes of a warp fit.
 local function swapped(p, problem)
-  local lanes = problem.swap // (2 * p.width)
-  if lanes < 1 or lanes > WARP or p.vectors % lanes ~= 0 or p.vectors > MOST_SWAPPED * lanes then
-    return nil
-  end
+  local lanes = math.min(WARP, problem.swap // (2 * p.width))
+  if lanes < 1 or p.vectors % lanes ~= 0 or p.vectors > MOST_SWAPPED * lanes then return nil end
   p.swap = problem.swap
   return chosen(p, "warp", lanes, 1, "%d threads hold a row, and both halves of what turns", lanes)
 end
@@ -175,6 +173,9 @@ function M.plan(problem)
     per_sm = 8 }
   p.width = math.max(1, math.min(WIDE_BYTES // problem.largest, problem.divides))
   p.group = problem.group
+  p.vectors = p.columns // p.width
+  local by_swaps = not (p.in_turns and p.columns > 512) and swapped(p, problem)
+  if by_swaps then return with_rows(by_swaps, problem) end
   if p.group then p.width = math.max(p.width, M.divisor(p.group)) end
   p.vectors = p.columns // p.width
   local step = math.max(1, problem.bytes * p.width)
@@ -189,8 +190,6 @@ function M.plan(problem)
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
-  local by_swaps = swapped(p, problem)
-  if by_swaps then return with_rows(by_swaps, problem) end
   local in_slots = not p.in_turns and is_softmax(p, problem) and resident(p, problem)
   if in_slots then return in_slots end
   local by_threads = held(p, few, most, problem.stores)

@@ -47,7 +47,7 @@ end
 for _, layout_name in ipairs{"halves", "pairs"} do
   local name = "rotary_" .. layout_name
   for _, case in ipairs{{f64, 8, 8}, {f64, 24, 24}, {f64, 20, 16}, {f32, 128, 64}, {f32, 96, 96},
-                        {f32, 12, 8}} do
+                        {f32, 12, 8}, {f32, 1024, 1024}, {f32, 1536, 512}} do
     local dtype, columns, n = table.unpack(case)
     local x = randn(dtype, row_major{2, 3, 2, columns})
     local cos, sin = angles(dtype, n // 2)
@@ -72,12 +72,16 @@ end
 -- expect: halves	f32	128	64	true
 -- expect: halves	f32	96	96	true
 -- expect: halves	f32	12	8	true
+-- expect: halves	f32	1024	1024	true
+-- expect: halves	f32	1536	512	true
 -- expect: pairs	f64	8	8	true
 -- expect: pairs	f64	24	24	true
 -- expect: pairs	f64	20	16	true
 -- expect: pairs	f32	128	64	true
 -- expect: pairs	f32	96	96	true
 -- expect: pairs	f32	12	8	true
+-- expect: pairs	f32	1024	1024	true
+-- expect: pairs	f32	1536	512	true
 
 do -- the heads of q and k of a packed projection turn together, in place; those of v stay
   local qkv = randn(f32, row_major{5, 6, 16}) -- tokens, 3 + 2 + 1 heads
