@@ -1,8 +1,8 @@
 -- fuzz_selections.lua: random calls of the operators of cuttle.selections on the device in use,
 -- with the same call on the CPU engine beside each: results must have the same bits. On the CPU
 -- engine it only shows that the calls run. Sums of floats are in the fixed order.
--- It stops early after so many seconds.
---   cuttle scripts/fuzz_selections.lua [calls [seed [largest size [seconds]]]]
+-- It stops early after so many seconds; with an operator's name it calls no other.
+--   cuttle scripts/fuzz_selections.lua [calls [seed [largest size [seconds [operator]]]]]
 local selections = require "cuttle.selections"
 local on_gpu = device().sm ~= nil
 local n_calls = tonumber(arg[1] or (on_gpu and 2000 or 40))
@@ -99,11 +99,18 @@ function calls.gather()
   return { "gather", { x, by }, {} }
 end
 
+-- Half of the rows have a few lengths, whose kernels are made once.
+local function random_row()
+  local n = pick{ 16384, 20000, 128256, 131072 }
+  return math.random(2) == 1 and n <= largest and n or math.max(random_size(), 1)
+end
+
 function calls.sample()
-  local x = randn(pick{ f32, bf16, f16 }, row_major{ pick{ 1, 3, 20 }, math.max(random_size(), 1) })
+  local x = randn(pick{ f32, bf16, f16 }, row_major{ pick{ 1, 3, 20 }, random_row() })
   local function perhaps(v) return math.random(2) == 1 and v or nil end
   return { "sample", { x }, { top_k = perhaps(math.random(1, 300)), top_p = perhaps(math.random()),
-    min_p = perhaps(0.01), temperature = pick{ 0.5, 1, 3 }, seed = math.random(1000) } }
+    min_p = perhaps(pick{ 0.01, 0.1, 0.8 }), temperature = pick{ 0.1, 0.5, 1, 3 },
+    seed = math.random(1000) } }
 end
 
 -- {====== Comparison ======
@@ -130,7 +137,9 @@ local function same(a, b)
 end
 
 local names, n_done, n_wrong = {}, 0, 0
-for name in pairs(calls) do names[#names + 1] = name end
+for name in pairs(calls) do
+  if not arg[5] or name == arg[5] then names[#names + 1] = name end
+end
 table.sort(names)
 for i = 1, n_calls do
   local call = calls[pick(names)]()

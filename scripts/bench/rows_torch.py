@@ -1,7 +1,8 @@
 # rows_torch.py: operators of rows through PyTorch, forward and backward, beside torch.compile and, where they can be
 # imported, Liger and Helion; each beside the device's copy of the same shape. First the errors of each against float64,
 # of a few rows. On a GPU each is captured in a graph of many calls, so no call waits for Python.
-# Usage: PYTHONPATH=build/python python3 scripts/bench/rows_torch.py [--warm] [--ways=ours,liger] [ROWSxCOLUMNS ...]
+# Usage: PYTHONPATH=build/python python3 scripts/bench/rows_torch.py [--warm] [--ways=ours,liger]
+#   [--operators=rms_norm,softmax] [ROWSxCOLUMNS ...]
 # --warm fills the compilers' caches and times nothing; --ways says which of ours, eager, compiled, liger and helion run.
 # Without a GPU it only compares, at a small size.
 import argparse
@@ -18,6 +19,7 @@ DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 parser = argparse.ArgumentParser()
 parser.add_argument("--warm", action="store_true")
 parser.add_argument("--ways", default="ours,eager,compiled,liger,helion")
+parser.add_argument("--operators", default="")
 parser.add_argument("shapes", nargs="*", metavar="ROWSxCOLUMNS")
 options = parser.parse_args()
 WARM, WAYS = options.warm, options.ways.split(",")
@@ -233,7 +235,7 @@ for shape in SHAPES:
         rate = max(4 * to.numel() / milliseconds(f, 4 * to.numel() / 4e9)[0] / 1e9 for f in copies)
         del to
     print(f"{shape} bf16" + (f": the copy {rate:.3f} TB/s; forward, backward" if rate else ""), flush=True)
-    for name in OPERATORS:
+    for name in options.operators.split(",") if options.operators else OPERATORS:
         if columns <= MOST_COLUMNS.get(name, columns):
             torch.compiler.reset()
             compare(name, given, rate)
