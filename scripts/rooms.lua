@@ -15,6 +15,7 @@ return {
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "env", files = { "base/env" }, uses = { "err" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },
+    { name = "pool", files = { "base/pool" }, uses = { "arena" } },
     { name = "blank", files = { "base/blank" }, uses = { "arena" } },
     { name = "text", files = { "base/text" }, uses = { "arena" } },
     { name = "hash_table", files = { "base/hash_table" }, uses = { "arena" } },
@@ -91,7 +92,7 @@ return {
     -- One interpreter: memory, devices, interrupts, errors, what a script was told.
     { name = "state", files = { "state/[%w_]+" },
       uses = { "text", "cuttle", "runtime/device", "runtime/nvrtc", "runtime/simt",
-        "runtime/storage", "runtime/rand" }, circle = 8 },
+        "runtime/storage", "runtime/rand", "runtime/pool" }, circle = 8 },
     -- The trace in progress, and the values that it makes.
     { name = "trace", files = { "trace/[%w_]+" }, uses = { "state", "runtime/ir" }, circle = 2 },
     -- Tuples, layouts, swizzles and element types as Lua values.

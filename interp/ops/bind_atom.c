@@ -378,16 +378,17 @@ static int find(lua_State *L) {
   return 1;
 }
 
+/* Appends to the table at the top. */
+static bool list_atom(void *L, const CtAtom *atom) {
+  push_atom(L, atom, CT_VOID);
+  lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+  return true;
+}
+
 /* _kernel.atoms(): all listed atoms. */
 static int list(lua_State *L) {
-  int n = ct_atom_count();
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    CtAtom atom;
-    ct_atom_get(i, &atom);
-    push_atom(L, &atom, CT_VOID);
-    lua_rawseti(L, -2, i + 1);
-  }
+  lua_createtable(L, ct_atom_count(), 0);
+  (void)ct_atom_each(list_atom, L);
   return 1;
 }
 

@@ -341,16 +341,16 @@ static bool asks_atom(Span code) {
   return is_text(name, "atom") || is_text(name, "tiled_mma");
 }
 
-/* Names of atoms, those with types up to the types: UniversalCopy<u32> is a word and more. */
-static void add_atoms(const Search *q) {
-  for (int i = 0; i < ct_atom_count(); i++) {
-    CtAtom atom;
-    ct_atom_get(i, &atom);
-    lua_pushlstring(q->L, atom.name, strcspn(atom.name, "<"));
-    add_top(q);
-    lua_pop(q->L, 1);
-  }
+static bool add_atom(void *ud, const CtAtom *atom) {
+  const Search *q = ud;
+  lua_pushlstring(q->L, atom->name, strcspn(atom->name, "<"));
+  add_top(q);
+  lua_pop(q->L, 1);
+  return true;
 }
+
+/* Names of atoms, those with types up to the types: UniversalCopy<u32> is a word and more. */
+static void add_atoms(const Search *q) { (void)ct_atom_each(add_atom, (void *)q); }
 
 static bool asks_file(Span code) {
   static const char *const readers[] = {"load_npy", "dofile", "loadfile"};

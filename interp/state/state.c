@@ -40,22 +40,21 @@ static CtAlloc base_alloc(const CuttleState *s) {
 /* Reserves room under the limit; false: there is no room left. */
 static bool count_bytes(CuttleState *s, size_t old_bytes, size_t new_bytes) {
   if (new_bytes <= old_bytes) {
-    atomic_fetch_sub(&s->bytes, old_bytes - new_bytes);
+    atomic_fetch_sub(&s->bytes.n, old_bytes - new_bytes);
     return true;
   }
   size_t more = new_bytes - old_bytes;
-  size_t before = atomic_fetch_add(&s->bytes, more);
+  size_t before = atomic_fetch_add(&s->bytes.n, more);
   if (more > s->options.memory_limit || before > s->options.memory_limit - more) {
-    atomic_fetch_sub(&s->bytes, more);
+    atomic_fetch_sub(&s->bytes.n, more);
     return false;
   }
   return true;
 }
 
-/* The fn of a CtAlloc, and what script_alloc rests on. Lua gives a type where there is no old block. */
-static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
-  CuttleState *s = ud;
-  CtAlloc base = base_alloc(s);
+/* Lua gives a type where there is no old block. */
+static void *limited_by(CuttleState *s, CtAlloc base, void *ptr, size_t old_bytes,
+                        size_t new_bytes) {
   old_bytes = ptr == NULL ? 0 : old_bytes;
   if (s->options.memory_limit == 0) {
     return base.fn(base.ud, ptr, old_bytes, new_bytes);
@@ -65,17 +64,24 @@ static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_byt
   }
   void *p = base.fn(base.ud, ptr, old_bytes, new_bytes);
   if (p == NULL && new_bytes > old_bytes) {
-    atomic_fetch_sub(&s->bytes, new_bytes - old_bytes);
+    atomic_fetch_sub(&s->bytes.n, new_bytes - old_bytes);
   }
   return p;
 }
 
-/* The lua_Alloc. */
+/* The fn of a CtAlloc. */
+static void *limited_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  return limited_by(ud, base_alloc(ud), ptr, old_bytes, new_bytes);
+}
+
+/* The lua_Alloc. What a host gives gets each request. */
 static void *script_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
+  CuttleState *s = ud;
+  CtAlloc pool = {ct_pool_alloc, &s->bytes.pool};
   if (new_bytes > old_bytes || ptr == NULL) {
-    state_rouse(ud);
+    state_rouse(s);
   }
-  return limited_alloc(ud, ptr, old_bytes, new_bytes);
+  return limited_by(s, s->options.alloc == NULL ? pool : base_alloc(s), ptr, old_bytes, new_bytes);
 }
 
 bool state_is_nomem(lua_State *L, int status) {
@@ -253,7 +259,7 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
   if (s != NULL) {
     memset(s, 0, sizeof *s);
     s->options = *options;
-    atomic_init(&s->bytes, sizeof *s);
+    atomic_init(&s->bytes.n, sizeof *s);
     s->phase = (uint32_t)(uintptr_t)s ^ (uint32_t)time(NULL);
     s->phase += s->phase == 0;
     s->emit.sm = DEFAULT_SM;
@@ -308,6 +314,7 @@ static void free_state(CuttleState *s) {
   }
   close_devices(s);
   ct_arena_clear(&s->scratch);
+  ct_pool_clear(&s->bytes.pool);
   ct_free(base_alloc(s), s, sizeof *s);
 }
 

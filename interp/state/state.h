@@ -13,6 +13,7 @@
 #include "runtime/device/nvrtc.h"
 #include "runtime/device/storage.h"
 #include "runtime/base/hash_table.h"
+#include "runtime/base/pool.h"
 #include "runtime/base/rand.h"
 #include "runtime/base/ask.h"
 #include "runtime/simt/simt.h"
@@ -117,6 +118,12 @@ typedef struct StateMemory {
   bool writes;        /* only what may be written */
 } StateMemory;
 
+/* Memory on the host, but for that of tensors. */
+typedef struct StateBytes {
+  CtPool pool;     /* small blocks of Lua, unless the host gives an allocator */
+  atomic_size_t n; /* counted when there is a limit */
+} StateBytes;
+
 typedef struct CuttleState {
   lua_State *L; /* the main thread */
   CtAlloc alloc;
@@ -181,7 +188,7 @@ typedef struct CuttleState {
   StateTensors tensors;
   StateMemory memory;
 
-  atomic_size_t bytes; /* on the host, counted when there is a limit */
+  StateBytes bytes;
 } CuttleState;
 
 /* The state of L. Only where the language was opened in it. */

@@ -389,6 +389,23 @@ void ct_atom_get(int i, CtAtom *out) {
   *out = r->at(i);
 }
 
+bool ct_atom_each(CtAtomVisit visit, void *ud) {
+  Rows rows[N_ROWS];
+  bool goes_on = true;
+  list_rows(rows);
+  for (int r = 0; goes_on && r < N_ROWS; r++) {
+    if (rows[r].at == ct_atom_umma) { /* each by its number takes a search */
+      goes_on = ct_atom_each_umma(visit, ud);
+      continue;
+    }
+    for (int i = 0; goes_on && i < rows[r].n; i++) {
+      CtAtom atom = rows[r].at(i);
+      goes_on = visit(ud, &atom);
+    }
+  }
+  return goes_on;
+}
+
 /* {====== By name ====== */
 
 static bool find_mma(const char *name, CtAtom *out) {

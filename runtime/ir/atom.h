@@ -71,6 +71,11 @@ typedef struct CtAtom {
 int ct_atom_count(void);
 void ct_atom_get(int i, CtAtom *out); /* 0 <= i < ct_atom_count() */
 
+/* Whether to go on. */
+typedef bool (*CtAtomVisit)(void *ud, const CtAtom *atom);
+/* Visits all in their order, which is much quicker than to get each; false: a visit ended it. */
+bool ct_atom_each(CtAtomVisit visit, void *ud);
+
 /* Has one the instructions of tensor memory, tcgen05? The families of 100 and 110 have. */
 static inline bool ct_sm_has_tcgen05(int sm) { return sm >= 100 && sm < 120; }
 /* Of a product by tcgen05, whose threads are blocks: how many blocks multiply together, 1 or 2, each with its rows of

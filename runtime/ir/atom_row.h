@@ -35,6 +35,7 @@ const char *ct_atom_read_number(const char *s, int *out);
 /* The atoms of atom_tcgen05.c, by number and by name. */
 int ct_atom_count_umma(void);
 CtAtom ct_atom_umma(int at);
+bool ct_atom_each_umma(CtAtomVisit visit, void *ud); /* as ct_atom_each */
 int ct_atom_count_tmem(void);
 CtAtom ct_atom_tmem(int at);
 bool ct_atom_find_tcgen05(const char *name, CtAtom *out);

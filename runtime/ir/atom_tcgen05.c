@@ -177,9 +177,17 @@ static bool find_umma(int i, UmmaAt *out) {
   return has_umma_size(out->row, form, out->m, out->n);
 }
 
+enum { N_SCALED = CT_ARRAY_LEN(scaleds) * CT_ARRAY_LEN(scaled_forms) * SCALED_NS };
+
+static CtAtom scaled_umma_at(int at) {
+  int n_forms = (int)CT_ARRAY_LEN(scaled_forms), form = at / SCALED_NS % n_forms;
+  return from_umma_scaled(&scaleds[at / SCALED_NS / n_forms], scaled_forms[form],
+                          SCALED_STEP + SCALED_STEP * (at % SCALED_NS));
+}
+
 int ct_atom_count_umma(void) {
   UmmaAt at;
-  int n = (int)(CT_ARRAY_LEN(scaleds) * CT_ARRAY_LEN(scaled_forms)) * SCALED_NS;
+  int n = N_SCALED;
   for (int i = 0; i < N_UMMA_AT; i++) {
     n += find_umma(i, &at);
   }
@@ -193,9 +201,23 @@ CtAtom ct_atom_umma(int at) {
       return from_umma(found.row, found.form, found.m, found.n);
     }
   }
-  int n_forms = (int)CT_ARRAY_LEN(scaled_forms), form = at / SCALED_NS % n_forms;
-  return from_umma_scaled(&scaleds[at / SCALED_NS / n_forms], scaled_forms[form],
-                          SCALED_STEP + SCALED_STEP * (at % SCALED_NS));
+  return scaled_umma_at(at);
+}
+
+bool ct_atom_each_umma(CtAtomVisit visit, void *ud) {
+  bool goes_on = true;
+  UmmaAt at;
+  for (int i = 0; goes_on && i < N_UMMA_AT; i++) {
+    if (find_umma(i, &at)) {
+      CtAtom atom = from_umma(at.row, at.form, at.m, at.n);
+      goes_on = visit(ud, &atom);
+    }
+  }
+  for (int i = 0; goes_on && i < N_SCALED; i++) {
+    CtAtom atom = scaled_umma_at(i);
+    goes_on = visit(ud, &atom);
+  }
+  return goes_on;
 }
 
 int ct_atom_count_tmem(void) {
@@ -221,20 +243,33 @@ CtAtom ct_atom_tmem(int at) {
   CT_UNREACHABLE();
 }
 
+typedef struct Sought {
+  const char *name;
+  CtAtom *out;
+} Sought;
+
+static bool is_other(void *ud, const CtAtom *atom) {
+  const Sought *sought = ud;
+  bool is_it = strcmp(atom->name, sought->name) == 0;
+  if (is_it) {
+    *sought->out = *atom;
+  }
+  return !is_it;
+}
+
 /* Few scripts name many: the table is searched from the start. */
 bool ct_atom_find_tcgen05(const char *name, CtAtom *out) {
-  bool is_copy = strncmp(name, "SM100_TMEM_", 11) == 0;
-  int n = is_copy                                ? ct_atom_count_tmem()
-          : strncmp(name, "SM100_MMA_", 10) == 0 ? ct_atom_count_umma()
-                                                 : 0;
-  for (int i = 0; i < n; i++) {
-    CtAtom atom = is_copy ? ct_atom_tmem(i) : ct_atom_umma(i);
-    if (strcmp(atom.name, name) == 0) {
-      *out = atom;
-      return true;
-    }
+  Sought sought = {name, out};
+  if (strncmp(name, "SM100_MMA_", 10) == 0) {
+    return !ct_atom_each_umma(is_other, &sought);
   }
-  return false;
+  bool is_found = false;
+  for (int i = 0; strncmp(name, "SM100_TMEM_", 11) == 0 && !is_found && i < ct_atom_count_tmem();
+       i++) {
+    CtAtom atom = ct_atom_tmem(i);
+    is_found = !is_other(&sought, &atom);
+  }
+  return is_found;
 }
 
 /* {====== Of tensor memory ====== */

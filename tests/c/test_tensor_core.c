@@ -60,6 +60,24 @@ static bool is_tested(const CtAtom *atom) {
   return atom->m <= 64 && (!has_many || atom->n == 8);
 }
 
+/* *ud: how many came so far, or -1 after one that is another than its number gives. */
+static bool is_next(void *ud, const CtAtom *atom) {
+  int *n = ud;
+  CtAtom wanted;
+  if (*n >= ct_atom_count()) {
+    return false;
+  }
+  ct_atom_get(*n, &wanted);
+  *n = strcmp(wanted.name, atom->name) == 0 ? *n + 1 : -1;
+  return *n >= 0;
+}
+
+static void test_each(void) {
+  int n = 0;
+  OK(ct_atom_each(is_next, &n), "a visit of all ends at the last");
+  IS_INT(n, ct_atom_count(), "and takes them by their numbers");
+}
+
 static void test_atoms(size_t v) {
   static const int sms[] = {70, 80, 89, 90};
   int failed = tap_n_failed;
@@ -296,6 +314,7 @@ static void test_measured(size_t v) {
 }
 
 int main(void) {
+  test_each();
   for (size_t v = 0; v < CT_ARRAY_LEN(variants); v++) {
     if (can_run(v)) {
       test_atoms(v);
