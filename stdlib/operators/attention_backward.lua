@@ -34,7 +34,7 @@ M.configs = {
     stages = 2, registers = { 24, 240 }, idle = 8, idle_full = true, stay = true, cut = true },
   { name = "hopper 64x64", template = HOPPER, sm = 90, depth = 256, rows = 64, groups = 2,
     stages = 2, registers = { 24, 240 }, by_depth = true, ahead = true, held = 64,
-    held_where = "full", cut = true },
+    held_where = "full", pair = true, cut = true },
   { name = "mma 64x32", template = "cuttle.attention_backward_mma", sm_from = 80, depth = 128,
     rows = 64, columns = 32, warps = 4 },
   { name = "plain", template = "cuttle.attention_backward_plain" },

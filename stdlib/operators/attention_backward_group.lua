@@ -1,6 +1,7 @@
 -- attention_backward_group.lua: a warp group of attention_backward_hopper.lua that multiplies: P'
 -- and dS' of a tile of queries, its sums of dK and dV, and its part of dQ.
 local packed = require "cuttle.attention_backward_packed"
+local pair = require "cuttle.attention_backward_pair"
 local tail = require "cuttle.attention_backward_tail"
 local tiles = require "cuttle.attention_backward_tiles"
 local turns = require "cuttle.attention_backward_turns"
@@ -41,7 +42,7 @@ local function own_tiles(variant, plan, smem, number)
       return tile(select(s, 1, 0, 2), {plan.own_depth, plan.own_rows, stages}, {number, i, 0})
     end
     local function scores_of(s) return tile(s, {KEYS, plan.own_rows, plan.slots}, {0, i, 0}) end
-    return { P = scores_of(smem.P), dS = scores_of(smem.dS),
+    return { P = variant.pair and smem.P_of(number) or scores_of(smem.P), dS = scores_of(smem.dS),
              dOt = transposed(smem.dO, plan.O_stages), Qt = transposed(smem.Q, variant.stages) }
   end
   local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
@@ -49,9 +50,10 @@ local function own_tiles(variant, plan, smem, number)
   local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
               Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
               mine = of_group(number), other = of_group(1 - number),
-              to_dS = tile(smem.dS, own_dS, {0, number}), to_P = tile(smem.P, own_dS, {0, number}),
-              dSt = select(smem.dS, 1, 0, 2), Kt = {} }
-  for i = 1, plan.parts do t.Kt[i] = columns_of(number * plan.parts + i - 1) end
+              to_P = variant.pair and smem.P_of(1 - number) or tile(smem.P, own_dS, {0, number}),
+              to_dS = tile(smem.dS, own_dS, {0, number}), dSt = select(smem.dS, 1, 0, 2), Kt = {} }
+  local first = tiles.first_piece(variant, plan, number)
+  for i = 1, plan.parts do t.Kt[i] = columns_of(first + i - 1) end
   return t
 end
 
@@ -105,6 +107,7 @@ local function new_group(variant, plan, args, smem, bars)
   self.o = by_depth and pipeline_state(plan.O_stages) or self.q
   if by_depth then
     self.to_P = copier:partition_D(t.to_P)
+    if variant.pair then self.joined = pair.join(variant, plan, smem, bars, number, thread) end
     local own, other = plan.own:get_slice(thread), t.other
     self.dOt, self.Qt = own:partition_B(t.mine.dOt), own:partition_B(t.mine.Qt)
     self.other = { P = dkv:partition_A(other.P), dS = dkv:partition_A(other.dS),
@@ -229,19 +232,20 @@ end
 
 -- dS', and P' by_depth, to shared memory, where all groups read them.
 function Group:share_dS()
-  if self.variant.by_depth then
-    copy(self.plan.store_dS, self.copier:retile_S(self.P), self.to_P(_, _, _, self.slot.slot))
+  local variant, plan, copier, slot = self.variant, self.plan, self.copier, self.slot.slot
+  if variant.pair then self.joined:await_place() end
+  if variant.by_depth then
+    copy(plan.store_dS, copier:retile_S(self.P), self.to_P(_, _, _, slot))
   end
-  copy(self.plan.store_dS, self.copier:retile_S(self.dS), self.to_dS(_, _, _, self.slot.slot))
+  copy(plan.store_dS, copier:retile_S(self.dS), self.to_dS(_, _, _, slot))
   fence_proxy_async()
-  self.all:sync()
+  if variant.pair then self.joined.shared:sync() else self.all:sync() end
 end
-
 
 -- A piece of dQ goes to the warp that adds it, by way of shared memory. `behind` is called when
 -- dQ's registers are free.
 function Group:hand_over_dQ(behind)
-  turns.hand_over(self.turns, function()
+  turns.hand_over(self.variant, self.turns, function()
     copy(self.dQ, self.to_sum)
     if behind then behind() end
   end)
@@ -341,7 +345,10 @@ function Group:step(m, masked)
   bars.dO_full[o.slot]:wait(o.parity)
   self:begin_dP(o.slot)
   self:exponentiate(m, masked)
-  if self.variant.by_depth then
+  if self.variant.pair then
+    pair.finish_step(self, begin)
+    return
+  elseif self.variant.by_depth then
     self:finish_step()
     return
   end
@@ -365,6 +372,23 @@ function Group:step(m, masked)
   self:hand_over_dQ()
   wgmma_wait(0)
   if self.is_first then bars.Q_empty[q.slot]:arrive() end
+  q:advance()
+  slot:advance()
+end
+
+-- The same of a tile that sees none of the group's keys, while the other group computes.
+function Group:hidden_step()
+  local plan, bars, slot, q = self.plan, self.bars, self.slot, self.q
+  bars.dO_full[q.slot]:wait(q.parity)
+  if self.is_first then
+    bars.dO_empty[q.slot]:arrive()
+    bars.Q_empty[q.slot]:arrive()
+  end
+  clear(self.dS)
+  self:share_dS()
+  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  wgmma_wait(0)
+  self:hand_over_dQ()
   q:advance()
   slot:advance()
 end
@@ -409,8 +433,14 @@ function Group:each_tile(first, last)
       first), last)
   end
   if not variant.is_whole then n_masked = where(self.n_keys < KEYS, last, n_masked) end
+  local from = first
+  if variant.causal and self.plan.hides then
+    local n_hidden = (self.first_key - (args.n_k - args.n_q)) // variant.rows
+    from = min(max(n_hidden, first), n_masked)
+    for _ in range(first, from) do self:hidden_step() end
+  end
   if variant.causal or not variant.is_whole then
-    for m in range(first, n_masked) do self:step(m, true) end
+    for m in range(from, n_masked) do self:step(m, true) end
   end
   for m in range(n_masked, last) do self:step(m, false) end
 end
@@ -497,6 +527,10 @@ function Group:store_whole()
   end
 end
 
+function Group:hold_V()
+  if self.variant.held then copy(self.plan.read, self.held.from, self.held.to) end
+end
+
 -- A block's tile of keys.
 function Group:tile(args)
   local variant, bars, kv = self.variant, self.bars, self.kv
@@ -507,12 +541,12 @@ function Group:tile(args)
   clear(self.dK)
   clear(self.dV)
   bars.K_full[0]:wait(kv and kv.parity or 0)
-  bars.V_full[0]:wait(kv and kv.parity or 0)
+  if not variant.pair then bars.V_full[0]:wait(kv and kv.parity or 0) end
   if kv then
     kv:advance()
     self:await_stores()
   end
-  if variant.held then copy(self.plan.read, self.held.from, self.held.to) end
+  if not variant.pair then self:hold_V() end
   local function multiply()
     each_head(variant, args, function(head, first, last, list)
       if variant.score then self.head = head end
@@ -532,6 +566,10 @@ function Group:tile(args)
       if kv then slot, parity = self.q.slot, self.q.parity end
       bars.Q_full[slot]:wait(parity)
       self:begin_scores(slot)
+      if variant.pair then -- V is loaded after the first queries
+        bars.V_full[0]:wait(0)
+        self:hold_V()
+      end
       wgmma_wait(0)
       multiply()
     end

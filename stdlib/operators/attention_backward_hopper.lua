@@ -35,11 +35,13 @@
 --   idle        where causal, a warp does work of the kernel before for other heads, see
 --               attention_backward_idle.lua, and reads so many times 16 bytes of O and dO at once
 --   idle_full   not only where causal
+--   pair        by_depth, blocks come in pairs that share dQ: see attention_backward_pair.lua
 -- For tests, lead and n_sms replace what these modules would choose.
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
 local idle = require "cuttle.attention_backward_idle"
 local packed = require "cuttle.attention_backward_packed"
+local pair = require "cuttle.attention_backward_pair"
 local rows_of = require "cuttle.attention_backward_rows"
 local scores = require "cuttle.attention_score"
 local tail_of = require "cuttle.attention_backward_tail"
@@ -85,9 +87,15 @@ end
 -- The keys of a block.
 local function keys_of(config) return config.by_depth and KEYS or KEYS * config.groups end
 
--- Tiles of keys of all heads.
+-- Tiles of keys of a head.
+local function n_blocks_of(p, config)
+  local n = cdiv(p.n_k, keys_of(config))
+  return pair.is_for(p, config) and pair.rounded(n) or n
+end
+
+-- The same of all heads.
 local function n_tiles_of(p, config)
-  return cdiv(p.n_k, keys_of(config)) * p.kv_heads * p.batches
+  return n_blocks_of(p, config) * p.kv_heads * p.batches
 end
 
 -- How the last tiles are cut, nil: they are not.
@@ -96,10 +104,11 @@ local function tail_plan(p, config)
 end
 
 function M.variant(p, config)
-  local fused = idle.lead(p, config, cdiv(p.n_k, keys_of(config))) ~= nil
+  local fused = idle.lead(p, config, n_blocks_of(p, config)) ~= nil
   return { fused = fused, tail = tail_plan(p, config) ~= nil,
            stay = walk.is_for(p, config, n_tiles_of(p, config)),
-           depth = config.depth, is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
+           pair = pair.is_for(p, config), depth = config.depth,
+           is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
            held = (config.held_where ~= "full" or not (p.causal or p.score)) and config.held }
 end
 
@@ -111,7 +120,8 @@ local function plan_of(variant)
   local keys = keys_of(variant)
   local n, columns = by_rows and rows // groups or rows, by_rows and depth or depth // groups
   local own_rows, own_depth = by_depth and rows // groups or rows, by_depth and columns or depth
-  local parts = by_depth and columns // COLUMNS or 1
+  local shares = variant.pair and tiles_of.PAIR or 1
+  local parts = by_depth and columns // shares // COLUMNS or 1
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
   local k_major = gmma_layout(dtype, "K", 128)
   local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(own_rows, kind))
@@ -119,9 +129,10 @@ local function plan_of(variant)
   local store = atom("SM90_U32x4_STSM_N", dtype)
   local held = variant.held and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_rows, kind))
   local O_stages = by_depth and 1 or variant.stages
-  local part = columns // parts
+  local part, slots = columns // shares // parts, variant.pair and 1 or SLOTS
   return {
     held = held, read = held and tiled_copy_A(atom("SM75_U32x4_LDSM_N", dtype), held),
+    hides = not by_depth and rows <= KEYS, -- all of a group's keys, where causal
     keys = keys, columns = part, rows = n, KQ = KQ, dKV = dKV, parts = parts,
     own_rows = own_rows, own_depth = own_depth,
     own = by_depth and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_depth, kind)),
@@ -129,13 +140,16 @@ local function plan_of(variant)
     KV = tile_to_shape(k_major, {keys, depth}),
     QO = tile_to_shape(k_major, {rows, depth, variant.stages}),
     dO = tile_to_shape(k_major, {rows, depth, O_stages}), O_stages = O_stages,
-    dS = tile_to_shape(k_major, {keys, rows, SLOTS}),
+    dS = tile_to_shape(k_major, {keys, rows, slots}),
+    K_other = tile_to_shape(k_major, {keys, depth // shares}),
+    P = tile_to_shape(gmma_layout(dtype, "K", 64), {keys, own_rows, 1}), -- of pairs, a group
     sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, part, groups}),
     staged = tile_to_shape(k_major, {KEYS, own_depth, groups}),
     of_rows = layout({rows, variant.stages}, {1, rows}),
     of_O_rows = layout({rows, O_stages}, {1, rows}),
     store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),
-    group = GROUP, slots = SLOTS, KV_bytes = keys * depth * dtype.bits // 8,
+    group = GROUP, slots = slots, KV_bytes = keys * depth * dtype.bits // 8,
+    other_bytes = keys * depth // shares * dtype.bits // 8,
     QO_bytes = rows * (depth * dtype.bits // 8 + 4),
   }
 end
@@ -150,16 +164,24 @@ end
 -- A tile of K and V, then tiles of queries. `kv`, `state` and `of_O` are the places in the rings.
 local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
   local rows, depth, batch = variant.rows, variant.depth, args.batch
-  local function load_keys(t, s, full)
-    load(plan.KV_bytes, function() return s end, full, args.n_k - args.n * plan.keys, function(bar)
+  -- s_other: where half of the depth of the other block's keys goes, in pairs
+  local function load_keys(t, s, full, s_other)
+    local bytes = plan.KV_bytes + (s_other and plan.other_bytes or 0)
+    load(bytes, function() return s end, full, args.n_k - args.n * plan.keys, function(bar)
       tma_load(boxes(t, {plan.keys, depth}, args.k)(_, _, args.n, 0, args.kv_head, batch), s, bar)
+      if s_other then
+        local others = boxes(t, {plan.keys, depth // tiles_of.PAIR}, args.k)
+        tma_load(others(_, _, args.n ~ 1, cluster_rank(), args.kv_head, batch), s_other, bar)
+      end
     end)
   end
   if kv then bars.K_empty[0]:wait(kv.parity) end
-  load_keys(args.K, smem.K, bars.K_full[0])
-  if kv then bars.V_empty[0]:wait(kv.parity) end
-  load_keys(args.V, smem.V, bars.V_full[0])
-  if kv then kv:advance() end
+  load_keys(args.K, smem.K, bars.K_full[0], smem.K_other)
+  if not variant.pair then
+    if kv then bars.V_empty[0]:wait(kv.parity) end
+    load_keys(args.V, smem.V, bars.V_full[0])
+    if kv then kv:advance() end
+  end
   each_head(variant, args, function(head, first, last, list)
     local gQ = boxes(args.Q, {rows, depth}, args.q)(_, _, _, 0, head, batch)
     local gdO = boxes(args.dO, {rows, depth}, args.q)(_, _, _, 0, head, batch)
@@ -175,6 +197,9 @@ local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
         if variant.fused and m == first then idle.await(variant, args) end
         tma_load(gL(_, packed.tile_at(args, number)), smem.L(_, slot), bar)
       end)
+      if variant.pair and m == first and head == args.kv_head * args.group then
+        load_keys(args.V, smem.V, bars.V_full[0])
+      end
       if variant.by_depth then slot = of_O.slot end
       bars.dO_empty[slot]:wait(of_O.parity)
       local function own_dO() return smem.dO(_, _, slot) end
@@ -240,10 +265,11 @@ local function place_of(variant, args)
   else
     args.n_q, args.n_k = size(args.Q, 0), size(args.K, 0)
     args.n_blocks, args.kv_heads = cdiv(args.n_k, args.keys), size(args.K, 2)
+    if variant.pair then args.n_blocks = pair.rounded(args.n_blocks) end
     if variant.tail then args.n_parts = size(args.parts, 4) end
     if variant.stay then return args end
     if variant.tail then
-      local own = tail_of.place(args, tiles_of.of_first_lane(blockIdx.x))
+      local own = tail_of.place(variant, args, tiles_of.of_first_lane(blockIdx.x))
       for key, value in pairs(own) do args[key] = value end
     else
       args.n, args.kv_head, args.batch = tiles_of.own_block(variant)
@@ -252,6 +278,19 @@ local function place_of(variant, args)
     if variant.deterministic then args.n = gridDim.x - 1 - args.n end
   end
   return args
+end
+
+-- The same of pairs: P' that a group reads is where its part of dQ is later.
+local function pair_memory(variant, plan, smem)
+  local dtype, n = variant.dtype, size(plan.sum) // variant.groups
+  smem.own_dS = shared(dtype, layout(size(plan.dS)))
+  smem.dS = view(smem.own_dS, plan.dS)
+  local sums = shared(f32, layout(size(plan.sum)))
+  smem.sum = view(sums, plan.sum)
+  function smem.P_of(number)
+    return view(recast(tile(sums, {n}, {number}), dtype), plan.P)
+  end
+  pair.add_memory(variant, plan, smem)
 end
 
 -- Memory of dS, P and parts of dQ where blocks stay: dK and dV go out through the same.
@@ -270,11 +309,15 @@ local function shared_memory(variant, plan)
                  Q = shared(dtype, plan.QO), dO = shared(dtype, plan.dO) }
   if variant.stay then
     share_sums(variant, plan, smem)
+  elseif variant.pair then
+    pair_memory(variant, plan, smem)
   else
     smem.dS, smem.sum = shared(dtype, plan.dS), shared(f32, plan.sum)
   end
   smem.L, smem.D = shared(f32, plan.of_rows), shared(f32, plan.of_O_rows)
-  if variant.by_depth and not variant.stay then smem.P = shared(dtype, plan.dS) end
+  if variant.by_depth and not (variant.stay or variant.pair) then
+    smem.P = shared(dtype, plan.dS)
+  end
   return smem
 end
 
@@ -293,7 +336,12 @@ local function run_block(variant, plan, args)
     smem.numbers = walk.new(groups * (1 + GROUP // WARP) + (variant.fused and 1 or 0))
   end
   if variant.fused then smem.idle = idle.buffer(variant) end
-  sync_threads()
+  if variant.pair then
+    pair.add_bars(bars)
+    sync_cluster()
+  else
+    sync_threads()
+  end
   if threadIdx.x < GROUP then
     setmaxnreg(variant.registers[1])
     if packed.is_loader(variant) then
@@ -302,11 +350,14 @@ local function run_block(variant, plan, args)
       add_all(variant, plan, args, smem)
     elseif variant.fused and threadIdx.x >= WARP * (1 + groups) then
       each_told(variant, args, smem, function(own) idle.run(variant, own, smem.idle) end)
+    elseif variant.pair and pair.is_sender() then
+      pair.send_all(variant, args, smem, bars)
     end
   else
     setmaxnreg(variant.registers[2])
     group_of.multiply_all(variant, plan, args, smem, bars)
   end
+  if variant.pair then sync_cluster() end -- the other block sends, and arrives at barriers
 end
 
 -- What attention_blocks.lua asks for, if it is to list tiles: not where blocks take turns.
@@ -373,7 +424,7 @@ end
 
 function M.make(variant)
   return { main = make_main(variant), last = make_last(variant),
-           parts = variant.tail and tail_of.make { keys = keys_of(variant) } }
+           parts = variant.tail and tail_of.make { keys = keys_of(variant), pair = variant.pair } }
 end
 
 -- {====== The launches ======
@@ -386,7 +437,7 @@ function M.plan(p, kernels, variant)
     local n_parts = variant.groups * plan_of(variant).parts
     counters = rows_of.new(p, { n_tiles, n_parts, p.heads, p.batches }, i32)
   end
-  local n_blocks, fused = cdiv(p.n_k, n_keys), nil
+  local n_blocks, fused = n_blocks_of(p, variant), nil
   if variant.fused or variant.stay or variant.tail then
     local heads = p.kv_heads * p.batches
     fused = { lead = variant.fused and idle.lead(p, variant, n_blocks) or heads,
@@ -421,7 +472,8 @@ function M.plan(p, kernels, variant)
   return { before,
     { kernel = kernels.main,
       launch = { grid = grid, block = M.n_threads(variant), stream = p.stream,
-                 cooperative = variant.stay and variant.fused or nil },
+                 cooperative = variant.stay and variant.fused or nil,
+                 cluster = variant.pair and tiles_of.PAIR or nil },
       args = args },
     { kernel = kernels.last,
       launch = { grid = { cdiv(size(sum, 0) * (p.depth // WIDTH), THREADS), p.heads, p.batches },

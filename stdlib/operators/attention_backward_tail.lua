@@ -18,6 +18,7 @@ local LEAST_TILES <const> = 2 -- of queries, in a part
 function M.plan(p, config, n_blocks, n_tiles)
   if not config.cut or p.causal or p.deterministic or p.sequences or p.score then return end
   local n = config.n_sms or n_sms(on_device.target(p.device))
+  if config.pair then n = n // tiles.PAIR * tiles.PAIR end -- as whole pairs are cut
   local blocks = n_blocks % n
   local parts = blocks > 0 and math.min(n // blocks, n_tiles // LEAST_TILES) or 0
   if parts < 2 or n_blocks < n then return end
@@ -31,9 +32,11 @@ end
 
 --- What is to be known of block i, of which some are parts: {n =, kv_head =, batch =} as of whole
 --- ones, number, that of the whole one, part, and n_parts, how many there are of it.
-function M.place(args, i)
-  local is_cut, j = i >= args.n_whole, i - args.n_whole
-  local number = where(is_cut, args.n_whole + j // args.n_parts, i)
+function M.place(variant, args, i)
+  local is_cut, j, rank = i >= args.n_whole, i - args.n_whole, 0
+  local high = variant.pair and tiles.PAIR or 1 -- that are cut alike
+  if variant.pair then j, rank = j // high, j % high end
+  local number = where(is_cut, args.n_whole + j // args.n_parts * high + rank, i)
   local n, kv_head, batch = tiles.place_of(number, args.n_blocks, args.kv_heads)
   return { n = n, kv_head = kv_head, batch = batch, number = number,
            part = where(is_cut, j % args.n_parts, 0), n_parts = where(is_cut, args.n_parts, 1) }
@@ -58,8 +61,9 @@ function M.make(variant)
     local chunks = size(parts, 0) // WIDTH
     local i, which = blockIdx.x * THREADS + threadIdx.x, blockIdx.y
     local key, chunk = i // chunks, i % chunks
-    local n, kv_head, b = tiles.place_of(n_whole + blockIdx.z, cdiv(size(dK, 0), variant.keys),
-      size(dK, 2))
+    local n_blocks = cdiv(size(dK, 0), variant.keys)
+    if variant.pair then n_blocks = cdiv(n_blocks, tiles.PAIR) * tiles.PAIR end
+    local n, kv_head, b = tiles.place_of(n_whole + blockIdx.z, n_blocks, size(dK, 2))
     local row = n * variant.keys + key
     if key < variant.keys and row < size(dK, 0) and chunk < size(dK, 1) // WIDTH then
       local sum, x = fragment(f32, WIDTH), fragment(f32, WIDTH)

@@ -3,6 +3,9 @@
 local packed = require "cuttle.attention_backward_packed"
 local M = {}
 
+--- Blocks of a cluster that share dQ: attention_backward_pair.lua.
+M.PAIR = 2
+
 local HEADS_AT_ONCE <const> = 4 -- measured on an H200: 8 % faster than 1 for 16 heads of 8192
 
 --- Heads whose blocks come in turn, not one head after the other.
@@ -16,19 +19,30 @@ function M.place_of(i, n, kv_heads)
   return i % n, head % kv_heads, head // kv_heads
 end
 
---- The block's tile of keys, key head and batch. Where causal, the first keys have the most tiles
---- of queries to go through. So a few heads come at once: first blocks of their first keys, last
---- those of their last ones, which are short. With turns, blocks of a head come one by one.
+--- The same where causal: the first keys have the most tiles of queries to go through. So a few
+--- heads come at once: first blocks of their first keys, last those of their last ones, which are
+--- short. There are so many heads in all batches.
+function M.causal_place_of(variant, i, n, kv_heads, heads)
+  local high, rank = 1, 0 -- tiles of keys that come together
+  if variant.pair then
+    high = M.PAIR
+    n, i, rank = n // high, i // high, i % high
+  end
+  local first = i // (n * HEADS_AT_ONCE) * HEADS_AT_ONCE
+  local width, at = min(HEADS_AT_ONCE, heads - first), i - first * n
+  local head = first + at % width
+  return at // width * high + rank, head % kv_heads, head // kv_heads
+end
+
+--- The block's tile of keys, key head and batch.
 function M.own_block(variant)
   if M.heads_at_once(variant) == 1 then
     return blockIdx.x, blockIdx.y, blockIdx.z
   end
-  local n, heads, one = gridDim.x, gridDim.y * gridDim.z, M.of_first_lane
+  local n, one = gridDim.x, M.of_first_lane
   local i = blockIdx.x + n * (blockIdx.y + gridDim.y * blockIdx.z)
-  local first = i // (n * HEADS_AT_ONCE) * HEADS_AT_ONCE
-  local width, at = min(HEADS_AT_ONCE, heads - first), i - first * n
-  local head = first + at % width
-  return one(at // width), one(head % gridDim.y), one(head // gridDim.y)
+  local tile, head, batch = M.causal_place_of(variant, i, n, gridDim.y, gridDim.y * gridDim.z)
+  return one(tile), one(head), one(batch)
 end
 
 -- Tiles of a tensor (S,D,H,B) for TMA, from row `first` on, nil: 0.
@@ -70,7 +84,8 @@ function M.each_head(variant, args, f)
   elseif variant.score then
     first, last = tiles_of(variant, args)
   elseif variant.causal then
-    first = max(args.n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
+    local n = variant.pair and args.n // M.PAIR * M.PAIR or args.n
+    first = max(n * args.keys - (args.n_k - args.n_q), 0) // variant.rows
   end
   if variant.tail then
     local n_tiles = cdiv(args.n_q, variant.rows)
@@ -81,11 +96,17 @@ function M.each_head(variant, args, f)
   end
 end
 
+-- Of pieces of dQ that have plan.columns of the depth, the first of group `number`.
+function M.first_piece(variant, plan, number)
+  if variant.pair then number = number + variant.groups * M.of_first_lane(cluster_rank()) end
+  return number * plan.parts
+end
+
 -- Piece i of a group's part of a tile's dQ; gdQ has the boxes of the head's sum.
 function M.piece_of(variant, plan, args, gdQ, number, m, i)
   local tile_of = packed.tile_at(args, m)
   if variant.by_rows then return gdQ(_, _, tile_of * variant.groups + number, 0) end
-  return gdQ(_, _, tile_of, number * plan.parts + i)
+  return gdQ(_, _, tile_of, M.first_piece(variant, plan, number) + i)
 end
 
 -- The boxes of a head's sum of dQ.

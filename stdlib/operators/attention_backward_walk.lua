@@ -34,7 +34,7 @@ end
 local function own_of(variant, args, number)
   local own
   if variant.tail then
-    own = tail.place(args, number)
+    own = tail.place(variant, args, number)
   else
     local n, kv_head, batch = tiles_of.place_of(number, args.n_blocks, args.kv_heads)
     own = { n = n, kv_head = kv_head, batch = batch }

@@ -41,4 +41,4 @@ print(try(config_of(deep), 3, {2, 6, 3, 70, 40, 80}, {causal = true, dtype = f16
 print(try(config_of(small, 2), 4, {1, 3, 3, 390, 70, 64}, {}))                  -- expect: true
 print(try(config_of(small, 2), 3, {2, 4, 2, 40, 70, 24}, {}))                   -- expect: true
 print(try(config_of(deep, 2), 4, {1, 3, 3, 200, 40, 80}, {dtype = f16}))        -- expect: true
-print(try(config_of(deepest, 2), 4, {1, 3, 3, 200, 40, 200}, {}))               -- expect: true
+print(try(config_of(deepest, 4), 4, {1, 3, 3, 200, 40, 200}, {}))               -- expect: true

@@ -50,7 +50,7 @@ function turns.turn_of(variant, args, m)
   return turn_of(all, args, m)
 end]], "deadlock", "a turn for a block that does not see the tile")
 says("", "40, 128, false, true", [[
-function turns.hand_over(barriers, store)
+function turns.hand_over(_, barriers, store)
   barriers.empty:sync()
   store()
   barriers.full:arrive()

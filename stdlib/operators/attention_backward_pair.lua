@@ -1,0 +1,163 @@
+-- attention_backward_pair.lua: blocks of attention_backward_hopper.lua in pairs, by_depth. Two
+-- blocks of a cluster have neighbouring tiles of keys, and go through the same tiles of queries.
+-- Each sends its dS' to the other, and computes dQ of the keys of both, but of half of the depth.
+-- So half as much is added to dQ, and half as much of it goes through shared memory. A block also
+-- has the other's keys, of its half of the depth. The warp that neither loads nor adds sends.
+--   There is shared memory for one dS' and one of the other block; P' is where parts of dQ are
+-- later. A group writes P' and dS' of a tile when
+--   - the other group's part of the last dQ has been read: so it is done with the last P' and dS';
+--   - the other block is done with the last dS' that was sent, and so all of it has been read.
+local internal = ...
+local tiles = require "cuttle.attention_backward_tiles"
+local turns = require "cuttle.attention_backward_turns"
+local of_first_lane = tiles.of_first_lane
+local M = {}
+
+local WARP <const>, GROUP <const> = 32, 128
+local SENDS <const> = 3 -- the warp
+local FIRST_BARRIER <const> = 8 -- those before are the kernel's and the adders'
+
+--- Are there pairs?
+function M.is_for(p, config)
+  return (config.pair and not (p.deterministic or p.sequences or p.score)) and true or false
+end
+
+--- So many tiles of keys, rounded up to whole pairs.
+function M.rounded(n) return cdiv(n, tiles.PAIR) * tiles.PAIR end
+
+-- {====== In a kernel ======
+
+--- Shared memory for the other block: its keys, and dS'.
+function M.add_memory(variant, plan, smem)
+  smem.K_other = shared(variant.dtype, plan.K_other)
+  smem.sent_dS = shared(variant.dtype, layout(size(plan.dS)))
+  smem.dS_other = view(smem.sent_dS, plan.dS)
+end
+
+--- Barriers: dS' of the other block has come; the other block is done with that of this one.
+function M.add_bars(bars)
+  bars.dS_full, bars.dS_empty = mbarrier(1, 1), mbarrier(1, 1)
+end
+
+-- Named barriers: P' and dS' of both groups are there; both are done with the dS' that has come;
+-- group `number` may write again.
+local function barriers_of(variant)
+  local n = variant.groups * GROUP
+  return { shared = named_barrier(FIRST_BARRIER, n + WARP),
+           done = named_barrier(FIRST_BARRIER + 1, n + WARP),
+           sent = function(number)
+             return named_barrier(FIRST_BARRIER + 2 + number, GROUP + WARP)
+           end }
+end
+
+-- {====== A group that multiplies ======
+
+local Joined = {}
+Joined.__index = Joined
+
+--- What it has of the other block: keys of its part of dQ, and dS'.
+function M.join(variant, plan, smem, bars, number, thread)
+  local dq, named = plan.dQ:get_slice(thread), barriers_of(variant)
+  local Kt = tile(select(smem.K_other, 1, 0), {plan.columns, plan.keys}, {number, 0})
+  local self = { Kt = dq:partition_A(Kt),
+    dSt = dq:partition_B(select(smem.dS_other, 1, 0, 2))(_, _, _, 0),
+    full = bars.dS_full[0], state = pipeline_state(1), is_one = thread == 0 and number == 0,
+    bytes = size(plan.dS) * variant.dtype.bits // 8, shared = named.shared, done = named.done,
+    sent = named.sent(number), others = turns.barriers(variant, 1 - number, GROUP) }
+  setmetatable(self, Joined)
+  self:expect()
+  return self
+end
+
+-- dS' of the next tile will come.
+function Joined:expect()
+  if self.is_one then
+    internal.kernel.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$full], $bytes;", nil,
+      { full = self.full, bytes = self.bytes }, function() end)
+  end
+end
+
+--- dS' of the other block is there.
+function Joined:await_dS()
+  self.full:wait(self.state.parity)
+  self.state:advance()
+  self:expect()
+end
+
+--- The group may write P' and dS'.
+function Joined:await_place()
+  self.others.empty:sync()
+  self.sent:sync()
+end
+
+--- The products of a group's step that need P' and dS' of all groups, by begin(mma, A, B, C): dQ of
+--- the own keys, and that of the other block's when dS' has come. S' of the next tile runs while dQ
+--- is added.
+function M.finish_step(group, begin)
+  local plan, bars, q, o, joined = group.plan, group.bars, group.q, group.o, group.joined
+  local own, other = q.slot, group.other
+  begin(plan.own, plan.own:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
+  group:share_dS()
+  begin(plan.dKV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
+  group:begin_dK()
+  begin(plan.dQ, group.Kt[1], group.dSt(_, _, _, 0), group.dQ, {accumulate = false})
+  wgmma_wait(2)
+  if group.is_first then bars.dO_empty[o.slot]:arrive() end
+  joined:await_dS()
+  begin(plan.dQ, joined.Kt, joined.dSt, group.dQ)
+  wgmma_wait(2)
+  group:release_Q(own, group.left - 1)
+  group:begin_next_scores()
+  wgmma_wait(1)
+  joined.done:arrive()
+  group:hand_over_dQ()
+  wgmma_wait(0)
+  group:release_Q(own, group.left, true)
+  o:advance()
+end
+
+-- {====== The warp that sends ======
+
+-- The block's dS' to the other block, whose barrier counts the bytes.
+local function send(smem, full, other)
+  local bytes = size(smem.own_dS) * smem.own_dS.dtype.bits // 8
+  internal.kernel.ptx([[
+    .reg .b32 there, barrier;
+    mapa.shared::cluster.u32 there, $to, $rank;
+    mapa.shared::cluster.u32 barrier, $full, $rank;
+    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [there], [$from], $bytes,
+      [barrier];
+  ]], nil, { from = smem.own_dS, to = smem.sent_dS, full = full, rank = other, bytes = bytes },
+    function(rank)
+      copy(smem.own_dS, map_shared_rank(smem.sent_dS, rank))
+      fence_proxy_async()
+      full:arrive(rank)
+    end)
+end
+
+--- Is the thread of the warp that sends?
+function M.is_sender() return threadIdx.x // WARP == SENDS end
+
+--- The warp that sends.
+function M.send_all(variant, args, smem, bars)
+  local named, other, state = barriers_of(variant), 1 - of_first_lane(cluster_rank()),
+    pipeline_state(1)
+  local is_first = threadIdx.x % WARP == 0
+  local function let_write()
+    for i = 0, variant.groups - 1 do named.sent(i):arrive() end
+  end
+  let_write()
+  tiles.each_head(variant, args, function(_, first, last)
+    for _ in range(first, last) do
+      named.shared:sync()
+      if is_first then send(smem, bars.dS_full[0], other) end
+      named.done:sync()
+      if is_first then bars.dS_empty[0]:arrive(other) end
+      bars.dS_empty[0]:wait(state.parity)
+      state:advance()
+      let_write()
+    end
+  end)
+end
+
+return M

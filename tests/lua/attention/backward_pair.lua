@@ -1,0 +1,57 @@
+-- attention_backward for D = 256 on Hopper, where two blocks share dQ: the same gradients as of the
+-- plain kernels, and what `check` says to a group that does not wait before it writes, and to one
+-- that does not wait for dS' of the other block.
+local tap = dofile "tests/support/tap.lua"
+local path <const> = os.tmpname()
+
+-- `change` is made before.
+local PROGRAM <const> = [[
+local pair = require "cuttle.attention_backward_pair"
+local join = pair.join
+$change
+local function try(n, nk, causal)
+  manual_seed(1)
+  local Q, dO = randn(bf16, row_major{1, 2, n, 200}), randn(bf16, row_major{1, 2, n, 200})
+  local K, V = randn(bf16, row_major{1, 1, nk, 200}), randn(bf16, row_major{1, 1, nk, 200})
+  local O, LSE = attention(Q, K, V, {causal = causal, lse = true})
+  local options = {causal = causal, config = "hopper 64x64"}
+  local got = {attention_backward(dO, Q, K, V, O, LSE, options)}
+  options.config = "plain"
+  for i, t in ipairs{attention_backward(dO, Q, K, V, O, LSE, options)} do
+    if not allclose(got[i], t, {atol = 0.05, rtol = 0.05}) then print("gradient " .. i) end
+  end
+end
+try($problem)
+]]
+
+local function check(options, problem, change)
+  local file <close> = assert(io.open(path, "w"))
+  file:write((PROGRAM:gsub("%$(%w+)", { problem = problem, change = change or "" })))
+  file:close()
+  local pipe = assert(io.popen(("'%s' check %s %s 2>&1 </dev/null"):format(arg[-1], options, path)))
+  local text = pipe:read "a"
+  pipe:close()
+  return text
+end
+
+local function says(options, problem, change, part, name)
+  local text = check(options, problem, change)
+  local is_wrong = not change and text:find "gradient" or text:find "itself failed"
+  tap.ok(text:find(part, 1, true) and not is_wrong, name, text)
+end
+
+local function without(name)
+  return ([[
+function pair.join(...)
+  local joined = join(...)
+  function joined:%s() end
+  return joined
+end]]):format(name)
+end
+
+says("", "100, 200, true", nil, "check: no finding", "causal, an odd number of tiles of keys")
+says("--schedules=2", "40, 128, false", nil, "check: no finding", "full")
+says("", "130, 128, false", without "await_place", "race", "no wait for a place")
+says("", "70, 128, false", without "await_dS", "race", "no wait for dS'")
+os.remove(path)
+tap.done()
