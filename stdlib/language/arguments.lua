@@ -31,6 +31,16 @@ function M.check_tensor(op, x, name, modes, itself)
   end
 end
 
+--- That `work` is memory for at least so many f32, on that device if one is given.
+function M.check_work(op, work, least, device)
+  M.check_tensor(op, work, "work", "of one mode", "an operator launches its kernels itself")
+  if work.dtype ~= f32 or rank(work) ~= 1 or stride(work) ~= 1
+    or work.device ~= (device or work.device) or size(work) < least then
+    tiles.fail(op, "work is %s %s on %s; expected at least %d adjacent f32 on %s", work.dtype,
+      work.layout, work.device, least, device or work.device)
+  end
+end
+
 --- The results that the option `out` gives, a tensor or a list of n, as a list; nil if it is nil.
 function M.results(op, out, n)
   if tiles.type_name(out) == "tensor" then out = { out } end

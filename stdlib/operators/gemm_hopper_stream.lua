@@ -33,7 +33,7 @@ end
 function M.args(config, p, n_blocks, groups)
   local numbers = config.tile[1] * config.tile[2] // (GROUP * groups)
   local room = layout{WIDE, GROUP * groups, numbers // WIDE, n_blocks}
-  return on_device.new(p.device, f32, room),
+  return on_device.scratch(p.device, f32, room),
     view(on_device.zero_words(p.device, groups * n_blocks), layout{groups, n_blocks})
 end
 

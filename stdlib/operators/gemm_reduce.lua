@@ -164,7 +164,7 @@ function M.parts(variant, p, op)
   local n, extent = n_tiles.m * n_tiles.n, 1
   if kept == "m" then n, extent = n_tiles.n, n_tiles.m * tile[1] end
   if kept == "n" then n, extent = n_tiles.m, n_tiles.n * tile[2] end
-  return on_device.new(p.device, f32,
+  return on_device.scratch(p.device, f32,
     layout{ n * variant.owners[kept or "all"].n, extent, p.l })
 end
 

@@ -77,7 +77,7 @@ end
 --- The problem of the first kernel: sums of n parts, nothing done with them.
 function M.first(p, n)
   local ld = cdiv(p.m, COLUMN) * COLUMN
-  local sums = on_device.new(p.device, p.sum, layout({ p.m, p.n, n }, { 1, ld, ld * p.n }))
+  local sums = on_device.scratch(p.device, p.sum, layout({ p.m, p.n, n }, { 1, ld, ld * p.n }))
   local first = { A = cut(p.A, n), B = cut(p.B, n), C = sums, c_dtype = p.sum, work = p.sum,
                   alpha = 1, beta = 0, k = p.k // n, l = n, operands = {}, swapped = false }
   for _, key in ipairs { "dtype", "sum", "device", "m", "n", "a_major", "b_major" } do
@@ -89,7 +89,7 @@ end
 --- The same of K as a whole, of all batches: for a C that the first kernel cannot write.
 function M.whole(p)
   local ld = cdiv(p.m, COLUMN) * COLUMN
-  local sums = on_device.new(p.device, p.sum, layout({ p.m, p.n, p.l }, { 1, ld, ld * p.n }))
+  local sums = on_device.scratch(p.device, p.sum, layout({ p.m, p.n, p.l }, { 1, ld, ld * p.n }))
   local whole = {}
   for key, value in pairs(p) do whole[key] = value end
   whole.C, whole.c_dtype, whole.work, whole.swapped = sums, p.sum, p.sum, false

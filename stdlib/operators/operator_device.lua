@@ -22,6 +22,51 @@ function M.bring(place, t) return t.device == place and t or t:to(place) end
 --- A new tensor on the device `place`.
 function M.new(place, dtype, layout) return M.bring(place, tensor(dtype, layout)) end
 
+-- While M.within runs: `work`, the memory of scratch tensors, or nil; how many f32 of it are `used`
+-- now, and at `most`; the `place` of the last one.
+local room
+
+-- Scratch tensors begin at multiples of so many f32, for TMA and wide copies.
+local ALIGNED <const> = 64
+
+local function part_of(work, first, n, dtype, l)
+  local elements = recast(slice(work, first, first + n), dtype)
+  return view(slice(elements, 0, cosize(l)), l)
+end
+
+--- A new tensor that an operator needs beside its results, a part of the memory of M.within.
+function M.scratch(place, dtype, l)
+  l = layout(l)
+  if not room then return M.new(place, dtype, l) end
+  room.place = place
+  local first, n = room.used, cdiv(cosize(l) * dtype.bytes, 4 * ALIGNED) * ALIGNED
+  room.used = first + n
+  room.most = math.max(room.most, room.used)
+  local fits = n > 0 and room.work and room.work.device == place
+    and room.used <= size(room.work)
+  return fits and part_of(room.work, first, n, dtype, l) or M.new(place, dtype, l)
+end
+
+--- Calls f(...), and lets what it makes by M.scratch share memory with what is made later.
+function M.released(f, ...)
+  local used = room and room.used
+  local results = table.pack(f(...))
+  if room then room.used = used end
+  return table.unpack(results, 1, results.n)
+end
+
+--- {most =, place =} of the scratch tensors of f(...): how many f32 of memory they take, and on
+--- which device, nil if there are none; then its results. The memory is `work`, adjacent f32, as
+--- far as it goes; nil: each has its own.
+function M.within(work, f, ...)
+  local outer, own = room, { work = work, used = 0, most = 0 }
+  room = own
+  local results = table.pack(pcall(f, ...))
+  room = outer
+  if not results[1] then error(results[2], 0) end
+  return own, table.unpack(results, 2, results.n)
+end
+
 --- n words that are 0 at once, also while a graph is recorded: zeros would be when it runs, and
 --- other launches may come before.
 function M.zero_words(place, n)

@@ -205,22 +205,12 @@ local function work_for(p, n_blocks)
   return n
 end
 
-local function check_work(self, work, least, device)
-  arguments.check_tensor(self.name, work, "work", "of one mode", "a row_kernel launches its kernel "
-    .. "itself")
-  if work.dtype ~= f32 or rank(work) ~= 1 or stride(work) ~= 1 or work.device ~= device
-    or size(work) < least then
-    fail(self.name, "work is %s %s on %s; expected at least %d adjacent f32 on %s", work.dtype,
-      work.layout, work.device, least, device)
-  end
-end
-
 -- new(dtype, layout) makes a tensor of partial sums: a part of `work`, if it is given.
 local function in_work(device, work)
   local used = 0
   return function(dtype, n_blocks, n)
     if not work or dtype ~= f32 then
-      return on_device.new(device, dtype, row_major { n_blocks, n })
+      return on_device.scratch(device, dtype, row_major { n_blocks, n })
     end
     local part = tile(work, { n_blocks * n }, { used // (n_blocks * n) })
     used = used + n_blocks * n
@@ -280,7 +270,9 @@ local function steps_of(self, p, call, results)
   local inputs, extents, options = call.inputs, call.extents, call.options
   local n_rows = reader.product(extents, 2)
   local n_blocks = blocks_of(p, call)
-  if options.work then check_work(self, options.work, work_for(p, n_blocks), inputs.device) end
+  if options.work then
+    arguments.check_work(self.name, options.work, work_for(p, n_blocks), inputs.device)
+  end
   local outs, steps = results_for(p, results, extents, n_blocks,
     in_work(inputs.device, options.work))
   local first = { kernel = kernel_of(self, p), args = { call.args, outs, n_rows },

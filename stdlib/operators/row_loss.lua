@@ -113,12 +113,14 @@ local function read(launch, x, weight, target, options, n_results)
     out = arguments.results(op, options.out, n_results) }
 end
 
-local function new(p, dtype, ...) return on_device.new(p.device, dtype, row_major { ... }) end
+local function scratch(p, dtype, ...)
+  return on_device.scratch(p.device, dtype, row_major { ... })
+end
 
 -- Result i: the given one, checked, or a new one.
 local function result(p, out, i, dtype, rows, columns)
   local given = out and out[i]
-  if given == nil then return new(p, dtype, rows, columns) end
+  if given == nil then return on_device.new(p.device, dtype, row_major { rows, columns }) end
   local name = ("out[%d]"):format(i)
   check_matrix(given, name)
   if given.dtype ~= dtype or size(given, 0) ~= rows or size(given, 1) ~= columns then
@@ -146,7 +148,7 @@ end
 
 -- body(i, first, weight, logits) for each chunk: its number, first column, and logits.
 local function each_chunk(p, body)
-  local memory = new(p, f32, p.n, p.chunk)
+  local memory = scratch(p, f32, p.n, p.chunk)
   for i = 0, cdiv(p.columns, p.chunk) - 1 do
     local first = i * p.chunk
     local n = math.min(p.chunk, p.columns - first)
@@ -156,9 +158,10 @@ local function each_chunk(p, body)
   end
 end
 
-local function parts_of(p, out)
+-- What the chunks have, in three tensors (rows, chunks) of make(i, chunks).
+local function parts_of(p, make)
   local n_parts, made = cdiv(p.columns, p.chunk), {}
-  for i = 1, 3 do made[i] = result(p, out, i, f32, p.n, n_parts) end
+  for i = 1, 3 do made[i] = make(i, n_parts) end
   local lse, picked, total = table.unpack(made)
   each_chunk(p, function(i, first, _, logits)
     p.launch.rows(M.cross_entropy_part, logits, p.target, p.first + first,
@@ -172,7 +175,7 @@ end
 M.linear_cross_entropy_parts = operator.new("linear_cross_entropy_parts",
   function(launch, x, weight, target, options)
     local p = read(launch, x, weight, target, options, 3)
-    return parts_of(p, p.out)
+    return parts_of(p, function(i, n) return result(p, p.out, i, f32, p.n, n) end)
   end)
 
 --- linear_cross_entropy(x, weight, target, options) -> the loss and the lse of each row, (rows, 1),
@@ -180,7 +183,7 @@ M.linear_cross_entropy_parts = operator.new("linear_cross_entropy_parts",
 --- smoothing, z, ignored (-100), out, and chunk, how many columns of logits are in memory at once.
 M.linear_cross_entropy = operator.new(op, function(launch, x, weight, target, options)
   local p = read(launch, x, weight, target, options, 2)
-  local lse, picked, total = parts_of(p)
+  local lse, picked, total = parts_of(p, function(_, n) return scratch(p, f32, p.n, n) end)
   return launch.rows(M.cross_entropy_merge, lse, picked, total, target, p.all_columns, p.smoothing,
     p.z, p.ignored, { out = p.out })
 end)
@@ -210,8 +213,8 @@ M.linear_cross_entropy_backward = operator.new("linear_cross_entropy_backward",
     local dx, dweight = result(p, p.out, 1, x.dtype, p.n, p.k),
       result(p, p.out, 2, weight.dtype, p.columns, p.k)
     check_apart(p, dloss, lse)
-    local sum = x.dtype == f32 and dx or new(p, f32, p.n, p.k)
-    local memory = new(p, x.dtype, p.n, p.chunk)
+    local sum = x.dtype == f32 and dx or scratch(p, f32, p.n, p.k)
+    local memory = scratch(p, x.dtype, p.n, p.chunk)
     each_chunk(p, function(i, first, part, logits)
       local d = left(memory, size(logits, 1))
       launch.rows(M.cross_entropy_part_backward, dloss, logits, target, lse, p.first + first,
@@ -245,7 +248,7 @@ M.linear_cross_entropy_gradients = operator.new("linear_cross_entropy_gradients"
       result(p, p.out, 4, weight.dtype, p.columns, p.k)
     check_apart(p, dloss)
     local n_rows = rows_at_once(p, options)
-    local memory = new(p, x.dtype, n_rows, p.columns)
+    local memory = scratch(p, x.dtype, n_rows, p.columns)
     local both = p.smoothing == 0 and sharp_both or smooth_both
     for first = 0, p.n - 1, n_rows do
       local n = math.min(n_rows, p.n - first)

@@ -1,8 +1,11 @@
 -- row_operator.lua: operators of rows that launch several kernels, called, prepared and explained
 -- as a row_kernel is. Such an operator is a function f(launch, ...) that returns its results:
 -- launch.rows(k, ...) is a call of the row_kernel k, and launch.matmul(A, B, C, options) one of
--- matmul. Both are done at once, or become steps.
+-- matmul. Both are done at once, or become steps. The option `work` is memory for what it makes by
+-- operator_device.lua's scratch.
+local arguments = require "cuttle.arguments"
 local launches = require "cuttle.operator_steps"
+local on_device = require "cuttle.operator_device"
 local products = require "cuttle.matmul"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -21,12 +24,12 @@ local function collector(steps, texts)
   return {
     rows = function(k, ...)
       local given = table.pack(...)
-      local more, results = k:steps(...)
+      local more, results = on_device.released(k.steps, k, ...)
       add(more, function() return k.name .. ": " .. k:explain(table.unpack(given)).text end)
       return table.unpack(results)
     end,
     matmul = function(...)
-      local _, name, more = products.prepare(...)
+      local _, name, more = on_device.released(products.prepare, ...)
       add(more, function() return "matmul: " .. name end)
     end,
   }
@@ -48,8 +51,6 @@ end
 local Operator = {}
 local operator_type = tiles.new_type("row_operator", Operator)
 
-operator_type.__call = function(self, ...) return self.f(at_once, ...) end
-
 operator_type.__tostring = function(self) return "row_operator " .. self.name end
 
 local function check_self(self)
@@ -58,12 +59,50 @@ local function check_self(self)
     .. "rows.linear_cross_entropy:prepare(x, weight, target)")
 end
 
+-- The arguments with options that have no `work`, and that.
+local function without_work(...)
+  local given = table.pack(...)
+  local options = arguments.take_options(given)
+  if options.work == nil then return table.pack(...) end
+  local others = {}
+  for name, v in pairs(options) do
+    if name ~= "work" then others[name] = v end
+  end
+  given.n = given.n + 1
+  given[given.n] = others
+  return given, options.work
+end
+
+-- The steps of a call, and its results.
+local function planned(self, ...)
+  local given, work = without_work(...)
+  if work ~= nil then arguments.check_work(self.name, work, 0) end
+  local steps = {}
+  local found = table.pack(on_device.within(work, self.f, collector(steps),
+    table.unpack(given, 1, given.n)))
+  if work ~= nil then arguments.check_work(self.name, work, found[1].most, found[1].place) end
+  return steps, table.move(found, 2, found.n, 1, {})
+end
+
+operator_type.__call = function(self, ...)
+  if select(2, without_work(...)) == nil then return self.f(at_once, ...) end
+  local steps, results = planned(self, ...)
+  launches.run(steps)
+  return table.unpack(results)
+end
+
 --- The launches as a function without arguments, to be called often, and the list of results.
 function Operator:prepare(...)
   check_self(self)
-  local steps = {}
-  local results = { self.f(collector(steps), ...) }
+  local steps, results = planned(self, ...)
   return launches.prepare(steps), results
+end
+
+--- How many f32 the option `work` has to have for such a call.
+function Operator:work(...)
+  check_self(self)
+  local given = without_work(...)
+  return on_device.within(nil, self.f, collector({}), table.unpack(given, 1, given.n)).most
 end
 
 --- What is launched for these arguments: {launches =, text =}.

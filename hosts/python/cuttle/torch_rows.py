@@ -26,6 +26,7 @@ class _Operator(NamedTuple):
     n_gradients: int = 1                     # so many results, the first ones, have gradients: d0, d1
     options: Tuple[str, ...] = ()            # arguments that the language takes by name
     sums_columns: bool = False               # the gradient has sums of columns, which need memory beside the results
+    works_in: str = ""                       # of "forward" and "backward" those whose launches share other memory
 
 
 def _float32() -> Any:
@@ -73,7 +74,7 @@ _OPERATORS = {
     "group_norm": _Operator(
         "Tensor x, SymInt groups, Tensor weight, Tensor bias, float epsilon",
         lambda x, groups, *_: (_like(x), _of_groups(x, groups), _of_groups(x, groups)), "y mean scale",
-        "x groups weight mean scale", (*_WEIGHT, ("bias", "weight"))),
+        "x groups weight mean scale", (*_WEIGHT, ("bias", "weight")), works_in="backward"),
     "softmax": _SOFTMAX,
     "log_softmax": _SOFTMAX,
     "cross_entropy": _Operator(
@@ -92,7 +93,7 @@ _OPERATORS = {
     "linear_cross_entropy": _Operator(
         "Tensor x, Tensor weight, Tensor target, float smoothing, float z, SymInt ignored, SymInt? chunk",
         lambda x, *_: (_once(x), _once(x)), "loss lse", "x weight target lse smoothing z ignored chunk", _WEIGHT,
-        options=("smoothing", "z", "ignored", "chunk")),
+        options=("smoothing", "z", "ignored", "chunk"), works_in="forward backward"),
     "swiglu": _GATE,
     "geglu": _GATE,
     "rotary_halves": _ROTARY,
@@ -111,21 +112,33 @@ def _facts(x: Any) -> Any:
     return (x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % 16) if hasattr(x, "data_ptr") else x
 
 
-def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...], sums_columns: bool = False) -> Callable[..., None]:
-    """run(made, *args) of an operator of the language: see torch_define.define.
+def _is_captured(x: Any) -> bool:
+    """Does PyTorch capture a CUDA graph in the current stream?"""
+    import torch
 
-    Memory for sums of columns is PyTorch's, so that a CUDA graph that it captures keeps it.
-    """
+    return bool(x.is_cuda and torch.cuda.is_current_stream_capturing())
+
+
+def _work_of(function: Any, sizes: Dict[Any, int], made: Tuple[Any, ...], args: Tuple[Any, ...],
+             by_name: Dict[str, Any]) -> Any:
+    """The option `work` of such a call: memory of PyTorch's, so that a CUDA graph that it captures keeps it."""
+    key = tuple(_facts(x) for x in (*args, *made, *by_name.items()))
+    if key not in sizes:
+        sizes[key] = function.work(*args, out=list(made), **by_name)
+    return made[0].new_empty(sizes[key], dtype=_float32())
+
+
+def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...], sums_columns: bool = False,
+         works: bool = False) -> Callable[..., None]:
+    """run(made, *args) of an operator of the language: see torch_define.define."""
     function, sizes = getattr(rows, name), {}
 
     def run(made: Tuple[Any, ...], *args: Any) -> None:
         by_name = {n: x for n, x in zip(names, args) if n in options and x is not None}
-        if sums_columns:
-            key = tuple(_facts(x) for x in (*args, *made))
-            if key not in sizes:
-                sizes[key] = function.work(*args, out=list(made))
-            by_name["work"] = made[0].new_empty(sizes[key], dtype=_float32())
-        function(*(x for n, x in zip(names, args) if n not in options), out=list(made), **by_name)
+        by_place = tuple(x for n, x in zip(names, args) if n not in options)
+        if sums_columns or works and _is_captured(made[0]):
+            by_name["work"] = _work_of(function, sizes, made, by_place, by_name)
+        function(*by_place, out=list(made), **by_name)
 
     return run
 
@@ -140,13 +153,14 @@ def _define_gradient(name: str, o: _Operator, types: Dict[str, str]) -> Any:
         return tuple(_like(given[like]) for _, like in o.gives)
 
     return define(f"{name}_backward", arguments, outputs, len(o.gives),
-                  _run(f"{name}_backward", names, o.options, o.sums_columns))
+                  _run(f"{name}_backward", names, o.options, o.sums_columns, "backward" in o.works_in))
 
 
 def _define(name: str, o: _Operator) -> Any:
     """The operator cuttle::NAME, with its gradient."""
     types, results = _types(o.arguments), o.results.split()
-    op = define(name, o.arguments, o.outputs, len(results), _run(name, tuple(types), o.options))
+    op = define(name, o.arguments, o.outputs, len(results),
+                _run(name, tuple(types), o.options, works="forward" in o.works_in))
     gradient, keeps = _define_gradient(name, o, types), o.keeps.split()
     are_tensors = [types.get(n, "Tensor") == "Tensor" for n in keeps]
 
@@ -178,11 +192,13 @@ def _define_both_passes() -> Any:
     def outputs(scale: Any, x: Any, weight: Any, *_: Any) -> Tuple[Any, ...]:
         return scale.new_empty(()), _like(x), _like(weight)
 
-    def run(made: Tuple[Any, ...], scale: Any, x: Any, weight: Any, target: Any, smoothing: float, z: float,
-            ignored: int) -> None:
+    gradients = _run("linear_cross_entropy_gradients",
+                     ("scale", "x", "weight", "target", "smoothing", "z", "ignored"), ("smoothing", "z", "ignored"),
+                     works=True)
+
+    def run(made: Tuple[Any, ...], scale: Any, *args: Any) -> None:
         loss, lse = scale.new_empty(scale.shape), scale.new_empty(scale.shape)
-        rows.linear_cross_entropy_gradients(scale, x, weight, target, smoothing=smoothing, z=z, ignored=ignored,
-                                            out=[loss, lse, *made[1:]])
+        gradients((loss, lse, *made[1:]), scale, *args)
         made[0].copy_((loss * scale).sum())
 
     def save(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:

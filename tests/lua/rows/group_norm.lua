@@ -120,3 +120,21 @@ refused(x, 3, w, w, EPSILON, {out = x})
 -- expect: group_norm: out has 1 tensors; the function returns 3 values
 refused(x, 3, w, w, EPSILON, {into = x})
 -- expect: group_norm: option 'into' is unknown; expected out or stream
+
+do -- the memory that the gradient needs beside its results
+  local image, weight, bias = randn(f32, row_major{2, 6, 5}), randn(f32, 6), randn(f32, 6)
+  local normal, centre, factor = rows.group_norm(image, 3, weight, bias, EPSILON)
+  local backward = rows.group_norm_backward
+  local n = backward:work(normal, image, 3, weight, centre, factor)
+  local work, same = zeros(f32, n), true
+  local plain = {backward(normal, image, 3, weight, centre, factor)}
+  for i, t in ipairs{backward(normal, image, 3, weight, centre, factor, {work = work})} do
+    same = same and allclose(t, plain[i], {rtol = 0, atol = 0})
+  end
+  print(n, same, work[0] ~= 0, backward:explain(normal, image, 3, weight, centre, factor).launches)
+  local short = {work = zeros(f32, n - 1)}
+  print((select(2, pcall(backward, normal, image, 3, weight, centre, factor, short))
+    :gsub("^.-:%d+: ", "")))
+end
+-- expect: 192	true	true	4
+-- expect: group_norm_backward: work is f32 191:1 on cpu; expected at least 192 adjacent f32 on cpu

@@ -228,3 +228,22 @@ print((select(2, pcall(rows.linear_cross_entropy_backward, 1.0, x, w, target, ls
 print((select(2, pcall(rows.linear_cross_entropy_backward, 1.0, x, w, target, lse, {out = {x, w}}))
   :gsub("^[^ ]+:%d+: ", "")))
 -- expect: linear_cross_entropy: out[1] shares memory with x; give out[1] memory of its own
+
+do -- in memory that is given
+  local hidden, table_ = randn(bf16, row_major{6, 16}), randn(bf16, row_major{100, 16})
+  local token, same = from_table(i64, {{1}, {99}, {-100}, {5}, {50}, {0}}), true
+  local _, sums = rows.linear_cross_entropy(hidden, table_, token)
+  for name, args in pairs{linear_cross_entropy = {hidden, table_, token},
+    linear_cross_entropy_backward = {0.5, hidden, table_, token, sums},
+    linear_cross_entropy_gradients = {0.5, hidden, table_, token}} do
+    local options, n_args = {chunk = name:find "gradients" == nil and 30 or nil}, #args + 1
+    args[n_args] = options
+    local plain = {rows[name](table.unpack(args))}
+    options.work = zeros(f32, rows[name]:work(table.unpack(args)))
+    for i, t in ipairs{rows[name](table.unpack(args))} do
+      same = same and allclose(t, plain[i], {rtol = 0, atol = 0}) and options.work[0] ~= 0
+    end
+  end
+  print(same)
+end
+-- expect: true
