@@ -63,6 +63,59 @@ static int lang_map_shared_rank(lua_State *L) { /* tensor, rank */
   return 1;
 }
 
+/* --- asynchronous stores ----------------------------------------------------------------------------- */
+
+static const Tensor *to_receiver(lua_State *L, const CtIr *ir) {
+  const Tensor *t = tensor_check_live(L, 1, "st_async");
+  tensor_check_memory(L, 1, "st_async");
+  if (t->space != CT_SHARED || ir->bufs[t->buf].remote != 0 || t->is_guarded) {
+    diag_error(L,
+               "st_async: %s is not the block's own shared memory; pass a tensor made by shared: "
+               "the argument rank says whose memory gets the value",
+               tensor_push_title(L, 1));
+  }
+  if (ct_dtypes[t->dtype].bits != 32 && ct_dtypes[t->dtype].bits != 64) {
+    diag_error(L, "st_async: %s has elements of %s, %d bits; it stores values of 32 or 64 bits",
+               tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[t->dtype].bits);
+  }
+  return t;
+}
+
+/* The rank must be that of a block of the launch's clusters. */
+static CtVal to_rank(lua_State *L, int idx, const CtIr *ir) {
+  int size = (int)ct_ir_cluster_size(ir);
+  if (size == 1) {
+    diag_error(L, "st_async: the launch has no clusters, so there is no other block to store to; "
+                  "launch with {cluster = n}, or write to the tensor");
+  }
+  (void)value_settle(L, idx);
+  if (lua_type(L, idx) == LUA_TNUMBER) {
+    (void)bind_to_index(L, idx, 0, size - 1, "st_async", "rank");
+  }
+  return value_to(L, idx, CT_i32, "st_async: rank");
+}
+
+static int lang_st_async(lua_State *L) { /* tensor, coordinate, value, mbarrier, rank */
+  CtIr *ir = front_here(L, "st_async");
+  CtCx cx = bind_enter(L);
+  CtAsyncStore s = {0};
+  if (lua_gettop(L) != 5) {
+    return diag_error(L,
+                      "st_async: %d %s; st_async(tensor, coordinate, value, mbarrier, rank) was "
+                      "expected",
+                      lua_gettop(L), lua_gettop(L) == 1 ? "argument" : "arguments");
+  }
+  call_need_sm(L, ir, "st_async", 90);
+  const Tensor *t = to_receiver(L, ir);
+  s.rank = to_rank(L, 5, ir);
+  bind_to_mbarrier(L, 4, "st_async", &s.bar, &s.slot);
+  s.value = value_to(L, 3, t->dtype, "st_async");
+  s.offset = access_offset(L, t, bind_to_tuple(L, 2, &cx, "st_async"), "st_async");
+  s.buf = t->buf;
+  ct_ir_st_async(ir, &s);
+  return ir->failed ? luaL_error(L, "not enough memory") : 0;
+}
+
 static void grid_wait(Call *c) {
   state_of(c->L)->may_overlap = true;
   ct_ir_grid_wait(c->ir);
@@ -80,8 +133,10 @@ static const CallRow rows[] = {
     {"sync_grid", sync_grid, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_wait", grid_wait, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_launch", call_effect, CT_OP_GRID_LAUNCH, 0, CALL_NO_ARGS}};
-static const luaL_Reg functions[] = {
-    {"cluster_size", lang_cluster_size}, {"map_shared_rank", lang_map_shared_rank}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"cluster_size", lang_cluster_size},
+                                     {"map_shared_rank", lang_map_shared_rank},
+                                     {"st_async", lang_st_async},
+                                     {NULL, NULL}};
 
 void bind_open_cluster(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));

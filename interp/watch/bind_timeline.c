@@ -28,8 +28,10 @@ static const Field event_fields[] = {
 static const Field work_fields[] = {FIELD(CtTimeEvent, global), FIELD(CtTimeEvent, shared)};
 
 static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) {
-  static const char *const agents[CT_AGENT_COUNT] = {
-      [CT_AGENT_WGMMA] = "wgmma", [CT_AGENT_BULK] = "bulk", [CT_AGENT_UMMA] = "tcgen05"};
+  static const char *const agents[CT_AGENT_COUNT] = {[CT_AGENT_BAR] = "st_async",
+                                                     [CT_AGENT_WGMMA] = "wgmma",
+                                                     [CT_AGENT_BULK] = "bulk",
+                                                     [CT_AGENT_UMMA] = "tcgen05"};
   lua_createtable(L, 0, 10);
   FIELDS_SET(L, event_fields, e);
   field_text(L, "chunk", ct_timeline_chunk(t, e->loc.chunk));

@@ -540,7 +540,7 @@ static void limit_cost(CtEmit *e, CtVal v) {
 static void find_features(CtEmit *e) {
   for (uint32_t i = 1; i < e->n_order; i++) {
     const CtInst *inst = ct_inst(e->ir, e->order[i]);
-    e->reaches = e->reaches || inst->op == CT_OP_REMOTE;
+    e->reaches = e->reaches || (inst->op == CT_OP_REMOTE && e->ir->bufs[inst->imm.i].bar == 0);
     e->has_async = e->has_async || (inst->op == CT_OP_COPY && inst->u.tile->async) ||
                    (inst->op == CT_OP_ESCAPE && inst->u.escape->effect == CT_TEXT_WRITES &&
                     e->ir->target.is_cuda && e->ir->target.sm >= 80);

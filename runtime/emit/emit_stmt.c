@@ -62,11 +62,36 @@ static void write_remote(CtEmit *e, CtVal v) {
   const CtBuf *buf = &e->ir->bufs[id], *of = &e->ir->bufs[buf->alias_of];
   const char *type = ct_dtypes[buf->dtype].cuda;
   bool casts = of->dtype != buf->dtype;
+  if (buf->bar != 0 && !casts) { /* ST_ASYNC maps the address itself */
+    e->buf_names[id] = e->buf_names[buf->alias_of];
+    return;
+  }
   e->buf_names[id] = ct_names_add_operand(&e->names, buf->name);
+  if (buf->bar != 0) {
+    ct_emit_say(e, inst->loc, "%s* const %s = reinterpret_cast<%s*>(%s);", type, e->buf_names[id],
+                type, e->buf_names[buf->alias_of]);
+    return;
+  }
   ct_emit_say(e, inst->loc, "%s* const %s = %s(%s%s%s%s%s, %c);", type, e->buf_names[id],
               ct_emit_help(e, CT_HELP_CLUSTER_MAP), casts ? "reinterpret_cast<" : "",
               casts ? type : "", casts ? "*>(" : "", e->buf_names[buf->alias_of], casts ? ")" : "",
               inst->args[0]);
+}
+
+static void write_st_async(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  uint32_t id = (uint32_t)inst->imm.i;
+  const CtBuf *buf = &e->ir->bufs[id];
+  bool is_wide = ct_value_bytes(buf->dtype) == 8;
+  const char *bits = !ct_is_float(buf->dtype) ? "("
+                     : is_wide                ? "__double_as_longlong("
+                                              : "__float_as_uint(";
+  ct_emit_begin(e, inst->loc);
+  ct_emit_put(e, "%s(&", ct_emit_help(e, is_wide ? CT_HELP_ST_ASYNC_64 : CT_HELP_ST_ASYNC_32));
+  ct_emit_place(e, id, inst->args[0]);
+  ct_emit_put(e, ", &%s[%v], %c, %s%c));", e->buf_names[buf->bar], inst->args[2], buf->remote, bits,
+              inst->args[1]);
+  ct_emit_end(e);
 }
 
 static void write_tensor_at(CtEmit *e, CtVal v) {

@@ -117,6 +117,7 @@ static void note(CtIr *ir, CtVal v) {
   const CtInst *inst = &ir->insts[v];
   switch (inst->op) {
     case CT_OP_STORE:
+    case CT_OP_ST_ASYNC:
     case CT_OP_MBAR_INIT: ct_ir_written(ir, (uint32_t)inst->imm.i); break;
     case CT_OP_TMEM_ALLOC: ct_ir_written(ir, ir->bufs[inst->imm.i].address); break;
     case CT_OP_CLC_TRY_CANCEL:

@@ -143,6 +143,9 @@ static const char *alias_fault(const CtIr *ir, const CtBuf *b) {
   if (b->remote != 0 && (b->space != CT_SHARED || !begins_by(ir, b, CT_OP_REMOTE, b->remote))) {
     return "remote memory that belongs to no other block";
   }
+  if (b->bar != 0 && (b->remote == 0 || ir->bufs[b->bar].arrivals == 0)) {
+    return "asynchronous stores without an mbarrier";
+  }
   if (b->space == CT_GLOBAL) {
     return b->param == of->param ? NULL : "memory of another argument";
   }

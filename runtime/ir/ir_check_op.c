@@ -242,6 +242,12 @@ static const char *element_fault(const CtIr *ir, const CtInst *inst) {
   if (inst->op == CT_OP_STORE && b->space == CT_CONSTANT) {
     return "writes constant memory";
   }
+  if ((inst->op == CT_OP_ST_ASYNC) != (b->bar != 0)) {
+    return "an asynchronous store and memory of others";
+  }
+  if (b->bar != 0 && (!has_type(ir, inst->args[2], SET(i32)) || ct_dtypes[value].bits < 32)) {
+    return "an asynchronous store of such a value";
+  }
   return value == b->dtype ? NULL : "an element of another type";
 }
 

@@ -50,6 +50,18 @@ CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank) {
   return v;
 }
 
+void ct_ir_st_async(CtIr *ir, const CtAsyncStore *s) {
+  CtVal offset = ct_ir_place(ir, s->buf, s->offset);
+  CtView there = ct_ir_remote(ir, (CtView){.buf = s->buf}, s->rank);
+  CtVal v = ct_ir_append(ir, CT_OP_ST_ASYNC, CT_VOID);
+  ir->bufs[there.buf].bar = s->bar;
+  ir->insts[v].imm.i = there.buf;
+  ir->insts[v].args[0] = offset;
+  ir->insts[v].args[1] = s->value;
+  ir->insts[v].args[2] = s->slot;
+  ct_ir_written(ir, there.buf);
+}
+
 CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
   if (buf->remote == 0) {

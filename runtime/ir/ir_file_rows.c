@@ -11,7 +11,7 @@
                  #T " has changed: give its new field a row here")
 
 KNOWN(CtTensorSpec, 48);
-KNOWN(CtBuf, 136);
+KNOWN(CtBuf, 144);
 KNOWN(CtGuardAxis, 40);
 KNOWN(CtGuard, 328);
 KNOWN(CtWithin, 48);
@@ -88,10 +88,11 @@ static const CtField buf_rows[] = {
     CT_ROW(CtBuf, list, UINT, BUFS),        CT_POINTER(CtBuf, members, shape_members),
     CT_ROW(CtBuf, is_wide, BOOL, NONE),     CT_ROW(CtBuf, alias_of, UINT, BUFS),
     CT_ROW(CtBuf, cache, UINT, CACHES),     CT_ROW(CtBuf, remote, UINT, VALUES),
-    CT_ROW(CtBuf, is_written, BOOL, NONE),  CT_ROW(CtBuf, address, UINT, BUFS),
-    CT_ROW(CtBuf, arrivals, UINT, WORDS),   CT_ROW(CtBuf, has_words, BOOL, NONE),
-    CT_ROW(CtBuf, is_local, BOOL, NONE),    CT_ROW(CtBuf, is_fixed, BOOL, NONE),
-    CT_ROW(CtBuf, data, BYTES, NONE),       CT_PART(CtBuf, loc, shape_loc)};
+    CT_ROW(CtBuf, bar, UINT, BUFS),         CT_ROW(CtBuf, is_written, BOOL, NONE),
+    CT_ROW(CtBuf, address, UINT, BUFS),     CT_ROW(CtBuf, arrivals, UINT, WORDS),
+    CT_ROW(CtBuf, has_words, BOOL, NONE),   CT_ROW(CtBuf, is_local, BOOL, NONE),
+    CT_ROW(CtBuf, is_fixed, BOOL, NONE),    CT_ROW(CtBuf, data, BYTES, NONE),
+    CT_PART(CtBuf, loc, shape_loc)};
 static const CtShape shape_buf = CT_SHAPE(CtBuf, CtBuf, buf_rows);
 
 static const CtField axis_rows[] = {CT_ROW(CtGuardAxis, at, INTEGER, VALUES),

@@ -162,6 +162,12 @@ void ct_ir_grid_wait(CtIr *ir);
 void ct_ir_grid_barrier(CtIr *ir);
 /* The shared memory of a view as the block of a rank of the cluster has it. */
 CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank);
+/* A value of 4 or 8 bytes to an element of shared memory, and its bytes to an mbarrier, both in the block of a rank. */
+typedef struct CtAsyncStore {
+  uint32_t buf, bar; /* as the own block has them */
+  CtVal offset, value, slot, rank;
+} CtAsyncStore;
+void ct_ir_st_async(CtIr *ir, const CtAsyncStore *s);
 /* Fails if the view is in another block's memory; the message says what `op` would do there. */
 CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 /* ir_escape.c: CUDA C of the script, which may do anything. */

@@ -173,7 +173,7 @@ static bool tma_meets(const Order *o, Flow f, const CtInst *inst) {
 }
 
 static bool element_meets(const Order *o, Flow f, const CtInst *inst) {
-  return meets(o, f, (Access){(uint32_t)inst->imm.i, inst->op == CT_OP_STORE, NULL});
+  return meets(o, f, (Access){(uint32_t)inst->imm.i, inst->op != CT_OP_LOAD, NULL});
 }
 
 static bool atomic_meets(const Order *o, Flow f, const CtInst *inst) {

@@ -292,11 +292,24 @@ static void commit_products(const CtClocks *c, int rank, const CtWarp *w, uint32
   }
 }
 
+/* Are these the bytes of an ST_ASYNC? They release what its thread did before (PTX ISA, st.async). */
+static bool is_of_store(const CtCheckWorker *k, const CtSyncNote *note) {
+  return k->code[ct_check_index(k, note->in)].u.op == CT_SIMT_MBAR;
+}
+
+/* What a lane hands on at an mbarrier, perhaps another block's. */
+static void hand_on_from(CtCheckWorker *k, const CtSyncNote *note, uint32_t *acc, size_t slot) {
+  const CtClocks *c = k->clocks;
+  uint32_t component = ct_clock_of_warp(c, k->k->rank, note->w->index);
+  ct_clock_keep_far(k, note, component,
+                    ct_clock_warp_row(c, k->k->rank, note->w->index)[component]);
+  hand_on(k, note->w, 1u << note->lane, acc, &c->acc_known[slot]);
+}
+
 static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int own = k->k->rank;
   size_t slot = ct_clock_slot_index(c, note->rank, note->buf, note->slot);
-  uint32_t *warp = ct_clock_warp_row(c, own, note->w->index);
   uint32_t *acc = ct_clock_row(c, c->acc, slot), *done = ct_clock_row(c, c->done, slot);
   if (note->kind == CT_SYNC_ISSUE) {
     c->begun[slot]++;
@@ -318,12 +331,13 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   if (note->kind == CT_SYNC_COMPLETE) {
     c->copied_in[slot] = ct_check_index(k, note->in);
     set(c, acc, ct_clock_of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
+    if (is_of_store(k, note)) {
+      hand_on_from(k, note, acc, slot);
+    }
   } else if (note->agent == CT_AGENT_UMMA) {
     commit_products(c, own, note->w, acc);
   } else {
-    ct_clock_keep_far(k, note, ct_clock_of_warp(c, own, note->w->index),
-                      warp[ct_clock_of_warp(c, own, note->w->index)]);
-    hand_on(k, note->w, 1u << note->lane, acc, &c->acc_known[slot]);
+    hand_on_from(k, note, acc, slot);
   }
   if (note->turns) {
     turn(k, acc, done, &c->acc_known[slot], &c->done_known[slot]);

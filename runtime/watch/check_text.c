@@ -137,7 +137,11 @@ static const char *agent_name(const CtSimtProgram *p, uint32_t in, CtAgent agent
                                                         " by a copy of tensor memory"};
   bool is_cp = agent == CT_AGENT_UMMA && in < p->n_code && p->code[in].u.op == CT_SIMT_TCGEN05_CP;
   bool is_answer = agent == CT_AGENT_BAR && is_response(p, in);
-  return is_cp ? " by tcgen05.cp" : is_answer ? " by clc_try_cancel" : names[agent];
+  bool is_store = agent == CT_AGENT_BAR && in < p->n_code && ct_in_is(&p->code[in], CT_INS_MEMORY);
+  return is_cp       ? " by tcgen05.cp"
+         : is_answer ? " by clc_try_cancel"
+         : is_store  ? " by st_async"
+                     : names[agent];
 }
 
 /* Says what would order the two accesses: something between them, or, in a loop, after the one
@@ -369,7 +373,7 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
            "tcgen05_commit() arrived: let it arrive here, too, by {multicast = mask}, and wait for "
            "that before %l";
   }
-  if (f->agent == CT_AGENT_UMMA && f->other_agent == CT_AGENT_BAR) {
+  if (f->other_agent == CT_AGENT_BAR && w->other_writes) {
     return clock_order(f, w);
   }
   return f->agent == CT_AGENT_BAR && !w->other_writes

@@ -373,7 +373,6 @@ static void sync_named(CtTimeline *t, const CtSyncNote *note) {
 }
 
 static void sync_mbar(CtTimeline *t, const CtSyncNote *note) {
-  const CtSimtProgram *p = note->w->worker->job->program;
   uint32_t at = mbar_at(t, note->rank, note->buf, note->slot);
   CtTimeEvent e = {
       .kind = CT_TIME_ARRIVE, .barrier = at, .phase = t->phases[at], .agent = (uint8_t)note->agent};
@@ -382,7 +381,11 @@ static void sync_mbar(CtTimeline *t, const CtSyncNote *note) {
     e.phase--;
   } else if (note->kind == CT_SYNC_COMPLETE) {
     e.kind = CT_TIME_LOAD;
-    e.n = box_bytes(&p->tmas[p->code[note->in - note->w->worker->job->code].imm]);
+    e.n = note->n;
+    e.agent = note->w->worker->job->program->code[note->in - note->w->worker->job->code].u.op ==
+                      CT_SIMT_MBAR
+                  ? CT_AGENT_BAR /* of an ST_ASYNC */
+                  : CT_AGENT_NONE;
   }
   add(t, note->in, note->w, &e);
   t->phases[at] += note->kind != CT_SYNC_PASS && note->turns;

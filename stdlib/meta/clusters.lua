@@ -144,9 +144,40 @@ function grid_dependency_launch() end
 ---     > t
 ---     tensor f32 8:1 on cpu
 ---         4    6    8   10    4    6    8   10
---- CuTe: set_block_rank, store_shared_remote (mapa). CUDA: map_shared_rank. MoYe: none.
---- See: sync_cluster, cluster_rank.
+--- CuTe: set_block_rank (mapa). CUDA: map_shared_rank. MoYe: none.
+--- See: sync_cluster, cluster_rank, st_async.
 ---@param t Tensor in shared memory
 ---@param rank integer
 ---@return Tensor
 function map_shared_rank(t, rank) end
+
+--- Stores a value to another block, and tells an mbarrier there.
+--- The value goes to the element of t with this coordinate as the block with that rank has it, and
+--- its bytes complete on the same block's mbarrier. The thread goes on at once. A thread of that
+--- block sees the value once it has waited for the phase. So the receiver says how many bytes a
+--- phase expects, by arrive_expect_tx. What the storing thread did before comes before the wait ends.
+--- The elements have 32 or 64 bits. The launch needs clusters, and sync_cluster must come between
+--- mbarrier and the first store. The rank may differ from thread to thread. st_async needs sm_90.
+---
+---     > k = kernel("sums", function(x, y)
+---     >>   local slots, full = shared(f32, 2), mbarrier(1, 1)
+---     >>   local sum = warp_reduce(x[blockIdx.x * 32 + threadIdx.x], "add")
+---     >>   sync_cluster()
+---     >>   if threadIdx.x < 2 then st_async(slots, cluster_rank(), sum, full[0], threadIdx.x) end
+---     >>   if threadIdx.x == 0 then full[0]:arrive_expect_tx(2 * 4) end
+---     >>   full[0]:wait(0)
+---     >>   y[blockIdx.x] = slots[0] + slots[1]
+---     >> end)
+---     > y = zeros(f32, 2)
+---     > k{grid = 2, block = 32, cluster = 2}(arange(f32, 64), y)
+---     > y
+---     tensor f32 2:1 on cpu
+---       2016  2016
+--- CuTe: store_shared_remote. PTX: st.async. MoYe: none.
+--- See: map_shared_rank, mbarrier, sync_cluster.
+---@param t Tensor in the block's own shared memory
+---@param coordinate any as in t[coordinate]
+---@param value number
+---@param bar mbarrier
+---@param rank integer
+function st_async(t, coordinate, value, bar, rank) end

@@ -181,30 +181,12 @@ local function async_level(p, thread)
   function level.put(slots, at, field)
     bytes = bytes + p.parts * slots.dtype.bytes
     if threadIdx.x < p.parts then
-      local wide = slots.dtype.bytes == 8
-      internal.kernel.ptx(([[
-        .reg .b32 there, barrier;
-        mapa.shared::cluster.u32 there, $to, $rank;
-        mapa.shared::cluster.u32 barrier, $full, $rank;
-        st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.%s [there], $value, [barrier];
-      ]]):format(wide and "b64" or "b32"), nil, { to = { slots, { thread.part, at } },
-        rank = threadIdx.x, value = bitcast(field, wide and u64 or u32), full = full },
-        function(rank, value)
-          map_shared_rank(slots, rank)[{ thread.part, at }] = bitcast(value, slots.dtype)
-        end)
+      st_async(slots, { thread.part, at }, field, full, threadIdx.x)
     end
   end
   function level.meet()
-    if threadIdx.x == 0 then
-      internal.kernel.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$full], $bytes;", nil,
-        { full = full, bytes = bytes }, function() end)
-    end
-    internal.kernel.ptx([[
-      .reg .pred done;
-      again:
-      mbarrier.try_wait.parity.shared::cta.b64 done, [$full], $parity;
-      @!done bra again;
-    ]], nil, { full = full, parity = cast(turn // 2 % 2, u32) }, function() sync_cluster() end)
+    if threadIdx.x == 0 then full:arrive_expect_tx(bytes) end
+    full:wait(turn // 2 % 2)
   end
   return level
 end

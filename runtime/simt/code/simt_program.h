@@ -187,7 +187,8 @@ typedef union CtMbarImm {
   int64_t imm;
   struct {
     uint32_t buf;
-    uint32_t op; /* CtOp */
+    uint16_t op;    /* CtOp */
+    uint16_t bytes; /* ST_ASYNC, whose value the instruction before it has stored: these come */
   } u;
 } CtMbarImm;
 
@@ -210,6 +211,7 @@ typedef struct CtSimtBuf {
   bool is_local;     /* CtBuf.is_local, and its line */
   int32_t line;
   bool is_remote;    /* CtBuf.remote: an EACH before each access says in which block */
+  uint32_t bar;      /* CtBuf.bar: an MBAR follows each store, and says when it is complete */
   uint32_t memory;   /* the buffer that owns this memory: itself unless this is an alias */
   bool is_chosen;    /* CtBuf.chosen: the launch does not say where it is; TURN and EACH_AT do */
   uint32_t align;    /* chosen: what its address is a multiple of */

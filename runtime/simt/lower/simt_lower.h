@@ -225,7 +225,8 @@ CtLowOp ct_low_load, ct_low_store, ct_low_get, ct_low_set; /* simt_lower_memory.
 CtLowOp ct_low_tensor_at;
 CtLowOp ct_low_break; /* simt_lower_control.c */
 CtLowOp ct_low_tma, ct_low_tma_order, ct_low_tcgen05, ct_low_query_cancel; /* simt_lower_tma.c */
-CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_named;             /* simt_lower_warp.c */
+CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_st_async,
+    ct_low_named; /* simt_lower_warp.c */
 CtLowOp ct_low_masked, ct_low_sync_lanes, ct_low_counted, ct_low_fence;
 CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within, ct_low_wraps;
 CtLowOp ct_low_tile, ct_low_mma; /* simt_views.c */

@@ -86,13 +86,22 @@ void ct_low_fence(CtLow *l, CtVal v) { CT_EMIT(l, CT_SIMT_FENCE, .imm = ct_inst(
 
 void ct_low_mbar(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
-  CtMbarImm imm = {.u = {(uint32_t)inst->imm.i, inst->op}};
+  CtMbarImm imm = {.u = {(uint32_t)inst->imm.i, inst->op, 0}};
   l->p->has_tcgen05 =
       l->p->has_tcgen05 || inst->op == CT_OP_TCGEN05_COMMIT || inst->op == CT_OP_TCGEN05_COMMIT_TO;
   uint32_t slot = inst->n_args > 0 ? ct_low_lanes(l, inst->args[0]) : 0;
   uint32_t b = inst->n_args > 1 ? ct_low_lanes(l, inst->args[1]) : 0;
   uint32_t d = inst->type != CT_VOID ? ct_low_result(l, v, false) : 0;
   CT_EMIT(l, CT_SIMT_MBAR, .d = d, .a = slot, .b = b, .imm = imm.imm);
+}
+
+void ct_low_st_async(CtLow *l, CtVal v) {
+  const CtInst *inst = ct_inst(l->ir, v);
+  const CtBuf *buf = &l->ir->bufs[inst->imm.i];
+  CtMbarImm imm = {.u = {buf->bar, inst->op, (uint16_t)ct_value_bytes(buf->dtype)}};
+  uint32_t slot = ct_low_lanes(l, inst->args[2]), rank = ct_low_lanes(l, buf->remote);
+  ct_low_store(l, v);
+  CT_EMIT(l, CT_SIMT_MBAR, .a = slot, .b = rank, .imm = imm.imm);
 }
 
 void ct_low_named(CtLow *l, CtVal v) {
@@ -175,7 +184,7 @@ static void look(Body *b, const CtInst *inst) {
     b->atomics = true;
   } else if (op == CT_OP_LOAD) {
     b->reads = b->reads || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
-  } else if (op == CT_OP_STORE) {
+  } else if (op == CT_OP_STORE || op == CT_OP_ST_ASYNC) {
     b->works = b->works || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
   } else if (ct_ops[op].cls == CT_CLS_TILE) {
     b->works = b->works || is_shared_buf(b->ir, inst->u.tile->dst.buf);

@@ -404,6 +404,7 @@ static CtSimtBuf keep_buf(CtLow *l, uint32_t i) {
   CtSimtBuf out = {.name = keep_string(l, name), .space = b->space, .dtype = b->dtype};
   out.arrivals = b->arrivals;
   out.is_remote = b->remote != 0;
+  out.bar = b->bar;
   out.is_local = b->is_local;
   out.line = b->loc.line;
   out.memory = ct_ir_memory(l->ir, i);

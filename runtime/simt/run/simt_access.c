@@ -94,6 +94,21 @@ static void settle_address(CtAccess *a, const CtIn *code) {
               ct_in_wraps(code));
 }
 
+/* The store of an ST_ASYNC, and the MBAR after it, whose lanes have the mbarriers. Lanes with several are taken for
+   ordinary stores. */
+static void settle_async(CtAccess *a, const CtIn *code) {
+  const int32_t *slot = CT_CAT(int32_t, a->w, code[1].a);
+  int first = ct_first_lane(a->mask);
+  bool is_one = is_in(slot[first], a->w->mem[a->buf->bar].n);
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    is_one = is_one && slot[ct_first_lane(rest)] == slot[first];
+  }
+  a->agent = is_one ? CT_AGENT_BAR : CT_AGENT_NONE;
+  a->is_of_pair = false;
+  a->bar = a->buf->bar;
+  a->bar_slot = slot[first];
+}
+
 static void settle_atomic(CtAccess *a, const CtIn *code) {
   const CtAtomicImm imm = {.imm = code->imm};
   a->is_atomic = true;
@@ -311,6 +326,9 @@ int ct_simt_accesses_of(const CtOperand *operands, int n, const CtIn *code, cons
       settle_row(&out[i], code, operands[i].code);
     } else {
       settle_address(&out[i], operands[i].code);
+      if (out[i].writes && out[i].buf->bar != 0) {
+        settle_async(&out[i], code);
+      }
     }
   }
   return n;

@@ -87,7 +87,8 @@ bool ct_simt_mbar_complete_at(CtWarp *w, const CtIn *in, int lane, int rank, uin
                                   .slot = slot,
                                   .turns = ((before ^ bar->state) & CT_MBAR_ODD) != 0,
                                   .missing = ct_mbar_missing(bar),
-                                  .tx = bar->tx});
+                                  .tx = bar->tx,
+                                  .n = bytes});
   return kind == CT_FAIL_NONE || fail_at(w, in, lane, kind, buf, slot) != NULL;
 }
 
@@ -220,6 +221,25 @@ static const CtIn *commit_to(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   return in + 1;
 }
 
+/* What the lanes have stored to other blocks is there. */
+static const CtIn *complete_to(const CtIn *in, CtWarp *w, CtMbarImm imm) {
+  const int32_t *slot = CT_AT(int32_t, w, in->a), *rank = CT_AT(int32_t, w, in->b);
+  for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ISSUE,
+                                    .in = in,
+                                    .w = w,
+                                    .lane = lane,
+                                    .rank = rank[lane],
+                                    .buf = imm.u.buf,
+                                    .slot = slot[lane]});
+    if (!ct_simt_mbar_complete_at(w, in, lane, rank[lane], imm.u.buf, slot[lane], imm.u.bytes)) {
+      return NULL;
+    }
+  }
+  return in + 1;
+}
+
 /* An operation that changes barriers, lane by lane. */
 static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   const int32_t *slot = CT_AT(int32_t, w, in->a), *b = CT_AT(int32_t, w, in->b);
@@ -232,6 +252,9 @@ static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   }
   if (is_to && w->mask != 0) {
     return commit_to(in, w, imm);
+  }
+  if (imm.u.op == CT_OP_ST_ASYNC) {
+    return complete_to(in, w, imm);
   }
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);

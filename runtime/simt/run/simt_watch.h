@@ -22,7 +22,7 @@ typedef struct CtSyncNote {
   uint32_t missing; /* ARRIVE, COMPLETE: the arrivals that the phase still needs, */
   int32_t tx;       /* and the bytes; negative: more have come than were expected */
   CtAgent agent;    /* COMMIT, WAIT */
-  int64_t n;        /* WAIT, GRID_ARRIVE, GRID_PASS */
+  int64_t n;        /* WAIT, GRID_ARRIVE, GRID_PASS; COMPLETE: bytes */
   bool is_done;     /* WAIT, of agent BULK: until the copies have written, not only read */
 } CtSyncNote;
 
