@@ -30,8 +30,8 @@ static inline int64_t next_integer(Bytes *b) {
   return kind < 128 ? (int64_t)below(b, 64) - 8 : edges[kind % (sizeof edges / sizeof *edges)];
 }
 
-/* How long random_inputs.c runs this target in sanitized tests. */
-extern const unsigned random_seconds;
+/* On how many inputs random_inputs.c runs this target in sanitized tests. */
+extern const unsigned random_inputs;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

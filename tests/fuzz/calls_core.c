@@ -262,7 +262,7 @@ static void run(const CtIr *ir) {
   ct_simt_free(program);
 }
 
-const unsigned random_seconds = 5;
+const unsigned random_inputs = 6000;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   Bytes in = {data, n, 0};

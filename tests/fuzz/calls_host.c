@@ -317,7 +317,7 @@ static cuttle_Options next_options(Bytes *in) {
   return o;
 }
 
-const unsigned random_seconds = 6;
+const unsigned random_inputs = 250;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   Bytes in = {data, n, 0};

@@ -438,7 +438,7 @@ static void use(Mutant *m, const CtIr *ir) {
   ct_simt_free(program);
 }
 
-const unsigned random_seconds = 10;
+const unsigned random_inputs = 2000;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   Bytes in = {data, n, 0};
