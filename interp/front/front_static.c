@@ -13,6 +13,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
 #include "front_parts.h"
+#include "front_places.h"
 
 enum { MAX_CAPTURED = 4096 }; /* values that are looked at, reached from the function's upvalues */
 
@@ -42,6 +43,12 @@ static const char *runtime_kind(lua_State *L, int idx) {
   return is_dynamic ? "a layout with run-time sizes" : NULL;
 }
 
+/* What the library's own functions hold is its own: its tables, and what it knew before the trace. */
+static bool is_to_open(lua_State *L, int idx) {
+  return lua_istable(L, idx) || (lua_isfunction(L, idx) &&
+                                 (lua_iscfunction(L, idx) || !reads_is_library_function(L, idx)));
+}
+
 /* Pops a value; returns its kind if it belongs to the trace. Else what it holds will be looked at. */
 static const char *look(lua_State *L, Search *s) {
   const char *kind = NULL;
@@ -60,8 +67,10 @@ static const char *look(lua_State *L, Search *s) {
     lua_pushvalue(L, -2);
     lua_pushboolean(L, 1);
     lua_rawset(L, s->seen);
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, s->queue, ++s->n_queued);
+    if (is_to_open(L, lua_gettop(L) - 1)) {
+      lua_pushvalue(L, -2);
+      lua_rawseti(L, s->queue, ++s->n_queued);
+    }
   }
   lua_pop(L, 2);
   return kind;
@@ -128,7 +137,7 @@ static void begin_search(lua_State *L, Search *s) {
   lua_rawset(L, s->seen);
 }
 
-/* Raises if the n arguments at 1, or what the function (upvalue 1) captured, belong to the trace. */
+/* Raises if the n arguments at 1, or what the script's function (upvalue 1) captured, belong to the trace. */
 static void check_static(lua_State *L, int n) {
   Search s;
   const char *name;
@@ -142,7 +151,8 @@ static void check_static(lua_State *L, int n) {
     lua_settop(L, s.queue);
   }
   s.left = MAX_CAPTURED;
-  for (int i = 1; (name = lua_getupvalue(L, lua_upvalueindex(1), i)) != NULL; i++) {
+  bool is_own = reads_is_library_function(L, lua_upvalueindex(1));
+  for (int i = 1; !is_own && (name = lua_getupvalue(L, lua_upvalueindex(1), i)) != NULL; i++) {
     const char *what = lua_pushfstring(L, "the function's upvalue '%s'", name);
     lua_insert(L, -2);
     check(L, &s, what, "capture");
