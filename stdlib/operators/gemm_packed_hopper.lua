@@ -21,6 +21,7 @@ local hopper = require "cuttle.gemm_hopper_multiply"
 local operands = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
+local rasters = require "cuttle.raster"
 local tma = require "cuttle.tma_rules"
 local n_sms = require "cuttle.profile_device".n_sms
 local M = {}
@@ -28,6 +29,7 @@ local M = {}
 local GROUP <const>, WARP <const>, ROWS <const>, STRIP <const> = 128, 32, 64, 16
 local STEP_BITS <const> = 1024 -- of activations
 local TILE <const> = 16 -- elements of K of a tile of codes
+local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
 local BUFFERS <const> = 2
@@ -61,7 +63,7 @@ end
 local THREADS <const> = 128
 
 -- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
--- words 4 i + c.
+-- words 4 i + c. Bytes 1 and 2 of a word change places, as codes of f8e4m3 have.
 local function make_order(n)
   return kernel("order_activations", function(X, out, n_blocks)
     local i = blockIdx.x * THREADS + threadIdx.x
@@ -73,7 +75,10 @@ local function make_order(n)
       local from, made = fragment(u32, n), fragment(u32, n)
       copy(words(m, {_, block}), from)
       for c = 0, 3 do
-        for j = 0, n // 4 - 1 do made[4 * j + c] = from[n // 4 * c + j] end
+        for j = 0, n // 4 - 1 do
+          local word = from[n // 4 * c + j]
+          made[4 * j + c] = n == 8 and byte_perm(word, word, 0x3120) or word
+        end
       end
       copy(made, to(m, {_, block}))
     end
@@ -134,19 +139,19 @@ local function bring(lane, row, step)
   end
 end
 
--- Calls f(t, words, zero, v) for every `each`-th tile of step k: the four words of the tile's unit,
--- the zero points of its span v.
-local function each_tile_of(lane, k, each, f)
+-- Calls f(t, words, zero, v) for tiles of step k: the four words of the tile's unit, and what
+-- zeros(pair) returns for the zero points of its span v.
+local function each_tile_of(lane, k, zeros, f)
   local plan, stage = lane.plan, k % lane.variant.depth
   local tiles, words = plan.step // TILE, fragment(u32, 4)
   local of_span = tiles // plan.spans
   local zero
-  for t = 0, tiles - 1, each do
+  for t = 0, tiles - 1 do
     local v = t // of_span
     if t % of_span == 0 then
       local pair
       if lane.zeros then pair = lane.zeros[{0, v, stage}] end
-      zero = plan.format.zeros(operands.wide(lane.variant.dtype), pair)
+      zero = zeros(pair)
     end
     if t % plan.format.tiles == 0 then
       copy(lane.codes(_, t // plan.format.tiles, stage), words)
@@ -159,7 +164,8 @@ end
 local function make_scaled(lane, k, A)
   local plan, stage = lane.plan, k % lane.variant.depth
   local factors, before = nil, nil
-  each_tile_of(lane, k, 1, function(t, words, zero, v)
+  local function zeros(pair) return plan.format.zeros(lane.variant.dtype, pair) end
+  each_tile_of(lane, k, zeros, function(t, words, zero, v)
     if v ~= before then factors, before = { formats.spread(lane.scales[{0, v, stage}]) }, v end
     operands.scaled(plan.format, lane.variant.dtype, words, t % plan.format.tiles, zero, factors,
       A(_, 0, t))
@@ -169,17 +175,18 @@ end
 -- The same without scales, of f8e4m3, to operand A (16,1,4), and the scales to factors (2,spans).
 local function make_narrow(lane, k, A, factors)
   local plan, variant, stage = lane.plan, lane.variant, k % lane.variant.depth
-  local made = fragment(u32, {4, size(A, 2)})
-  each_tile_of(lane, k, 2, function(t, words, zero)
-    local at = t // 2
-    made[{0, at}], made[{1, at}], made[{2, at}], made[{3, at}] =
+  local made, unit = fragment(u32, {4, size(A, 2)}), plan.format.narrow_unit
+  each_tile_of(lane, k, plan.format.narrow_zeros, function(t, words, zero)
+    local first, i = t % 2 * 2, t // 2
+    made[{first, i}], made[{first + 1, i}] =
       operands.narrow(plan.format, words, t % plan.format.tiles, zero)
   end)
   copy(view(recast(made, variant.dtype), A.layout), A)
   for v = 0, plan.spans - 1 do
-    factors[{0, v}], factors[{1, v}] = operands.scales(variant.dtype_of_scales, function(i)
+    local upper, lower = operands.scales(variant.dtype_of_scales, function(i)
       return lane.scales[{i, v, stage}]
     end)
+    factors[{0, v}], factors[{1, v}] = upper * unit, lower * unit
   end
 end
 
@@ -311,14 +318,19 @@ local function store(lane, C, row, column, sums, ending)
   end
 end
 
--- Calls f(row, column) of the block's tiles: columns first, which share the weight.
+-- Calls f(row, column) of the block's tiles: columns first, which share the weight; of many
+-- columns some rows of tiles at a time.
 local function each_tile(block, f)
   if block.tile ~= nil then
     f(block.tile // block.n_columns, block.tile % block.n_columns)
     return
   end
   for i in range(blockIdx.x, block.n_tiles, gridDim.x) do
-    f(i // block.n_columns, i % block.n_columns)
+    if block.in_groups then
+      f(rasters.place({ tiles = block.tiles, order = "groups", group = TOGETHER }, i))
+    else
+      f(i // block.n_columns, i % block.n_columns)
+    end
   end
 end
 
@@ -384,8 +396,10 @@ function M.make(variant)
       n_units = k // plan.unit, n_groups = k // variant.rows_of_group,
       group = variant.rows_of_group }
     local n_columns = cdiv(size(C, 1), plan.columns)
+    local n_rows = cdiv(size(C, 0), variant.tile[1])
     local block = { full = full, empty = empty, k_tiles = k // plan.step // plan.k_blocks,
-      n_columns = n_columns, n_tiles = n_columns * cdiv(size(C, 0), variant.tile[1]) }
+      n_columns = n_columns, n_tiles = n_columns * n_rows, tiles = { n_rows, n_columns },
+      in_groups = plan.promotes }
     if plan.k_blocks > 1 then
       block.k_first, block.tile = cluster_rank() * block.k_tiles, blockIdx.x // plan.k_blocks
       rings.sums = shared(f32, { GROUP * plan.groups, size(plan.mma:partition_shape_C

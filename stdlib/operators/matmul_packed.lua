@@ -101,7 +101,6 @@ local function trouble(p)
 end
 
 local C_MODES <const> = { "N", "M", "the batches" }
-local exact_in_f8 <const> = { u4 = true, f4e2m1 = true }
 
 -- Why numbers of the weight are no operand of A's type: those of f8e4m3 have to be exact, and
 -- others are multiplied by their scales.
@@ -109,7 +108,7 @@ local function operand_trouble(p, w)
   if not is_narrow(p.dtype) then
     return w.scales.dtype ~= p.dtype and ("scales are %s, and A is %s"):format(w.scales.dtype,
       p.dtype) or nil
-  elseif not exact_in_f8[w.type] then
+  elseif not formats.formats[w.type].narrow then
     return ("numbers of %s are not exact in %s"):format(w.type, p.dtype)
   elseif w.group < formats.span(w.group) then
     return ("a group has %d elements"):format(w.group)
@@ -197,7 +196,10 @@ local many <const> = {
 -- The same of f8e4m3, whose sums are in two fragments.
 local narrow <const> = {
   { columns = 128, groups = 2, stages = 5, min_blocks = 1, registers = { 40, 232 } },
-  { columns = 64, groups = 2, stages = 6, min_blocks = 1, registers = { 40, 232 } },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
+  { columns = 64, groups = 2, stages = 6, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },
+  { columns = 64, groups = 1, stages = 6, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
 local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring

@@ -11,22 +11,6 @@ function M.wide(dtype)
   return of and of() or dtype
 end
 
-local function f8_bits(half) return cast(bitcast(cast(half, f8e4m3), u8), u32) end
-
--- Two pairs of f16 as four bytes of f8e4m3, the first in the lowest bits.
-local function narrowed(first, second)
-  return internal.kernel.ptx([[
-    .reg .b16 low, high;
-    cvt.rn.satfinite.e4m3x2.f16x2 low, $a;
-    cvt.rn.satfinite.e4m3x2.f16x2 high, $b;
-    mov.b32 $word, {low, high};
-  ]], { word = u32 }, { a = first, b = second }, function(a, b)
-    local x, y = f16x2.unpack(a)
-    local z, w = f16x2.unpack(b)
-    return f8_bits(x) | f8_bits(y) << 8 | f8_bits(z) << 16 | f8_bits(w) << 24
-  end)
-end
-
 local function f16_bits(byte)
   return cast(bitcast(cast(bitcast(cast(byte, u8), f8e4m3), f16), u16), u32)
 end
@@ -80,11 +64,10 @@ function M.weight(format, dtype, words, i, zero, factors)
   return out
 end
 
---- Tiles i and i + 1 as operand A of f8e4m3 (16), by words.
+--- Tile i as two words of operand A of f8e4m3, of rows g and g + 8.
 function M.narrow(format, words, i, zero)
-  local a, b, c, d = pairs_of(format, f16, words, i, zero)
-  local e, f, g, h = pairs_of(format, f16, words, i + 1, zero)
-  return narrowed(a, c), narrowed(b, d), narrowed(e, g), narrowed(f, h)
+  local per_tile = formats.words(format)
+  return format.narrow(function(n) return words[i * per_tile + n] end, zero)
 end
 
 --- The scales of rows g and g + 8, of one word or, of f32, two.
