@@ -98,6 +98,10 @@ local grouped_configs <const> = {
 local function weighted(v, e) return v * e.weights[e.m] end
 local function paired(v, w, e) return (v + 2 * w) * e.weights[e.m] end
 
+local depth_configs <const> = (device().sm or 90) == 90 and
+  { "hopper 128x128x64", "hopper 256x128x64", "hopper 64x64x64", "hopper 192x128x64" }
+  or { "mma 64x64x64" }
+
 -- n random rows of `of`, some outside if there may be, as a list and a tensor.
 local function index(n, of, outside)
   local list = {}
@@ -128,6 +132,38 @@ local function random_groups()
   p.gathers = p.kind == "glu" or chance(2)
   p.config = not chance(3) and one_of(grouped_configs[p.name]) or nil
   return p
+end
+
+-- Groups of K, and what is wrong with their products.
+local function random_depths()
+  local p = { name = one_of { "f16", "bf16" }, ends = {}, m = 8 * math.random(40),
+              n = 8 * math.random(40), k = 0, kind = "groups of K" }
+  for g = 1, math.random(6) do
+    p.k = p.k + (chance(4) and 0 or math.random(200))
+    p.ends[g] = p.k
+  end
+  p.k = p.k + math.random(5)
+  p.config = not chance(3) and one_of(depth_configs) or nil
+  return p
+end
+
+local function multiply_depths(p)
+  local dtype, n_groups = require "cuttle"[p.name], #p.ends
+  p.A = select(view(small(dtype, p.k, p.m), row_major{p.k, p.m}), 1, 0)
+  p.B = select(view(small(dtype, p.k, p.n), row_major{p.k, p.n}), 1, 0)
+  p.ends = from_table(i32, p.ends):to(here)
+  p.C = full(f32, layout({p.m, p.n, n_groups}, {p.n, 1, p.m * p.n}), 7):to(here)
+  return pcall(matmul, p.A, p.B, p.C, { config = p.config, groups = p.ends })
+end
+
+local function count_wrong_depths(p)
+  local function wide(t) return reference.cast(t, f32):to("cpu") end
+  local R, C = reference.matmul(wide(p.A), wide(p.B), { groups = p.ends:to("cpu") }), p.C:to("cpu")
+  local wrong = 0
+  for g = 0, size(C, 2) - 1 do
+    if reference.difference(C(_, _, g), R(_, _, g):to("cpu")) then wrong = wrong + 1 end
+  end
+  return wrong
 end
 
 local function multiply_groups(p)
@@ -183,16 +219,22 @@ end
 
 -- {====== All of it ======
 
+local families <const> = {
+  { random_problem, multiply, count_wrong }, { random_problem, multiply, count_wrong },
+  { random_groups, multiply_groups, count_wrong_groups },
+  { random_depths, multiply_depths, count_wrong_depths },
+}
+
 math.randomseed(seed)
 local n, n_refused, n_bad, began = 0, 0, 0, os.time()
 while os.difftime(os.time(), began) < seconds do
-  local in_groups = chance(3)
-  local p = in_groups and random_groups() or random_problem()
-  local ok, why = (in_groups and multiply_groups or multiply)(p)
+  local make, try, count = table.unpack(one_of(families))
+  local p = make()
+  local ok, why = try(p)
   if not ok and (why:find "is not for this problem" or why:find "take another configuration") then
     n_refused = n_refused + 1
   else
-    local wrong = ok and (in_groups and count_wrong_groups or count_wrong)(p) or why
+    local wrong = ok and count(p) or why
     n = n + 1
     if wrong ~= 0 then
       n_bad = n_bad + 1

@@ -4,8 +4,9 @@
 -- bf16, in the regimes of regimes.lua. `in steps` is the same products of ours without an index:
 -- rows are gathered before. `routed` includes the router, from logits on.
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
---     [--config=UP/DOWN ...] [--parts] [TxDxFxExK ...]
--- With --parts the products alone, too.
+--     [--config=UP/DOWN ...] [--parts] [--backward] [TxDxFxExK ...]
+-- With --parts the products alone, too. With --backward the gradients instead, which are computed
+-- from the layer's arguments: PyTorch's keep what the layer computed.
 -- On the CPU engine it takes one small layer.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
@@ -80,6 +81,33 @@ local function in_steps(set, T, D, F, k)
   end, name
 end
 
+-- The gradients, and with --parts the products of groups of K alone.
+local function gradients(set, size, options, peer)
+  local T, D, F, E, k = table.unpack(size)
+  local dY = operand({ T, D }, { D, 1 }, T * D, 5)
+  local launch, made = experts.prepare_backward(dY, set.X, set.W1, set.W2, set.routing)
+  local list = {}
+  beside.add(list, "* gradients", launch, made[1], made[1])
+  local function add(text, rows, columns, C, config)
+    local function operand_of(n, seed)
+      return ct.select(operand({ T * k, n }, { n, 1 }, T * k * n, seed), 1, 0)
+    end
+    local ok, product, name = pcall(operator.prepare, operand_of(rows, 6), operand_of(columns, 7),
+      C, { groups = set.routing.ends, config = config or nil })
+    if not ok then return print(text .. ": " .. product) end
+    beside.add(list, ("%s: %s"):format(text, name), product, C, C)
+  end
+  local tried = { false }
+  for _, name in ipairs(options.configs) do tried[#tried + 1] = configs.by_name(name) end
+  for _, config in ipairs(options.parts and tried or {}) do
+    add("  of gate and up", 2 * F, D, made[2], config)
+    add("  of down", D, F, made[3], config)
+  end
+  if peer then beside.add_peer(list, peer, "torch", "data %d %d %d %d %d 2", T, D, F, E, k) end
+  beside.time(list, ("bf16, gradients, %d tokens of %d, %d of %d experts of %d"):format(T, D, k, E,
+    F), 12 * T * k * D * F, options)
+end
+
 local function measure(size, options, layer, whole)
   local T, D, F, E, k = table.unpack(size)
   local set = { X = operand({ T, D }, { D, 1 }, T * D, 1),
@@ -89,6 +117,7 @@ local function measure(size, options, layer, whole)
   local route
   route, set.routing = experts.prepare_route(logits, k)
   route()
+  if options.backward then return gradients(set, size, options, layer) end
   local plain = ct.device().sm and "mma 64x64x64" or "cpu 32x32x8"
   local expected = experts.expert_layer(set.X, set.W1, set.W2, set.routing,
     { configs = { plain, plain } })
@@ -123,12 +152,14 @@ local function measure(size, options, layer, whole)
 end
 
 local function wants_parts(options, word)
-  options.parts = options.parts or word == "--parts"
-  return word == "--parts"
+  local name = word:match "^%-%-(%a+)$"
+  if name ~= "parts" and name ~= "backward" then return false end
+  options[name] = true
+  return true
 end
 
 local options = beside.arguments("4096x2048x768x128x8", sizes, { 20, 32, 24, 4, 2 }, wants_parts)
 local layer = beside.start "expert_peer"
-local whole = layer and beside.start "expert_peer"
+local whole = layer and not options.backward and beside.start "expert_peer" or nil
 for _, size in ipairs(options.sizes) do measure(size, options, layer, whole) end
 for _, peer in pairs { layer, whole } do peer:close() end

@@ -1,6 +1,7 @@
 # expert_peer.py: a layer of experts by PyTorch for expert_layer.lua, which starts it, sends it
 # requests, a line each, and reads an answer, "ok ..." or "error ...":
-#   data T D F E K ROUTED       random operands of bf16; ROUTED is 1 if the router is part of the layer.
+#   data T D F E K ROUTED       random operands of bf16; ROUTED is 1 if the router is part of the layer, 2
+#                               for the gradients of the operands and of the routing weights.
 #                               Takes the faster of eager and compiled, and of two ways to add up
 #   time IDLE WARM SYNC REPS    idles IDLE ms, launches WARM times, waits if SYNC, launches REPS times
 #                               between two events; answers ms of a launch
@@ -22,6 +23,8 @@ class Peer:
         self.routing = self.route()
         ways = {"eager": self.layer, "eager, index_add": self.layer_add}
         ways["compiled"] = torch.compile(self.layer, dynamic=True)
+        if routed == "2":
+            ways = self.gradients(ways)
         times = {}
         for name, way in ways.items():
             try:
@@ -33,6 +36,22 @@ class Peer:
         self.launch = ways[best]
         print("expert_peer:", best, times, file=torch_peer.sys.stderr)
         return best
+
+    def gradients(self, ways):
+        tokens, order, ends, weights = self.routing
+        self.routing = tokens, order, ends, weights.detach().requires_grad_()
+        self.up = self.up.transpose(1, 2).detach().requires_grad_().transpose(1, 2)
+        self.down = self.down.transpose(1, 2).detach().requires_grad_().transpose(1, 2)
+        self.x.requires_grad_()
+        of = self.x, self.up, self.down, self.routing[3]
+        dy, made = torch.randn_like(self.x), {}
+        for name, way in ways.items():
+            try:
+                y = way()
+                made[name] = lambda y=y: torch.autograd.grad(y, of, dy, retain_graph=True)
+            except Exception as wrong:
+                print("expert_peer:", name, str(wrong)[:200], file=torch_peer.sys.stderr)
+        return made
 
     # Rows of all experts, one after another: tokens, order, ends, weights.
     def route(self):

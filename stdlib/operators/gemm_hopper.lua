@@ -38,6 +38,7 @@ local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local streams = require "cuttle.gemm_hopper_stream"
+local tail = require "cuttle.gemm_hopper_tail"
 local turn = require "cuttle.gemm_hopper_turn"
 local walks = require "cuttle.gemm_hopper_walk"
 local M = setmetatable({}, { __index = problems })
@@ -100,10 +101,20 @@ end
 local function matrices_of(block, X, Y, group)
   local x, y = tma_tensor(X), tma_tensor(Y)
   if not group then return store.of_batch(x, block.l), store.of_batch(y, block.l) end
-  if group.panel ~= nil then
+  if group.k_tiles ~= nil then
+    local at = {0, group.first}
+    return domain_offset(at, store.of_batch(x, 0)), domain_offset(at, store.of_batch(y, 0))
+  elseif group.panel ~= nil then
     return store.of_batch(x, group.panel), store.of_batch(y, group.panel)
   end
   return domain_offset({group.first, 0}, store.of_batch(x, 0)), store.of_batch(y, group.g)
+end
+
+-- The tile's part of K, of which there may be one.
+local function take_part(block, part)
+  if part and part.k_tiles ~= nil then
+    block.k_first, block.k_tiles = part.k_first, part.k_tiles
+  end
 end
 
 -- What launches before this one in the stream write is read behind this only.
@@ -148,7 +159,7 @@ local function load_all(variant, plan, block, X, Y)
     local fromX, fromY = gX, gY
     if is_parted then fromX, fromY = boxes_of(part) end
     local load_rows = block.panels and block.panels:loader(part)
-    if block.stream then block.k_first, block.k_tiles = part.k_first, part.k_tiles end
+    take_part(block, part)
     for k in range(block.k_tiles) do
       local slot, at = state.slot, block.k_first and block.k_first + k or k
       local full = block.full[slot]
@@ -238,7 +249,7 @@ local function multiply_all(variant, plan, block, C, ending)
 
   local function compute(row, column, part)
     if mine then mine:sync() end
-    if block.stream then block.k_first, block.k_tiles = part.k_first, part.k_tiles end
+    take_part(block, part)
     local to = block.stream and out or out:of(part)
     local stored = column -- among columns of what blocks store
     if plan.k_blocks > 1 then stored = column * plan.k_blocks + cluster_rank() end
@@ -332,7 +343,8 @@ function M.make(variant, ranks)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
     local fetched = store.barriers(plan.store, plan.groups)
     local block = { rows = rows, columns = columns, memory = stored, full = full, empty = empty,
-                    turned = turn.begin(variant, plan.turns, columns), fetched = fetched,
+                    turned = variant.grouped == "k" and tail.begin(variant, columns)
+                      or turn.begin(variant, plan.turns, columns), fetched = fetched,
                     scales = scaling.ring(variant), k_tiles = cdiv(size(A, 1), bK),
                     walk = walks.begin(variant, plan, C, order), l = blockIdx.z,
                     stream = variant.stream_k and of_ranks,
@@ -346,11 +358,11 @@ function M.make(variant, ranks)
       block.sums = shared(variant.sum, { GROUP * plan.groups, size(plan.mma:partition_shape_C
         {variant.tile[2], variant.tile[1]}) })
     end
-    if variant.batched then block.batches = size(C, 2) end
+    if variant.batched then block.batches = rank(C) == 3 and size(C, 2) or 1 end
     if variant.grouped then
       block.ends = table.remove(operands, 1)
       block.by = indexed.take(variant, operands)
-      block.extent = block.by.extent or size(C, 1)
+      block.extent = block.by.extent or variant.grouped == "k" and size(A, 1) or size(C, 1)
     end
     local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, operands),
                      operands = operands }
@@ -368,7 +380,8 @@ function M.make(variant, ranks)
       elseif threadIdx.x == 0 then
         load_all(variant, plan, block, B, A)
       elseif block.turned then
-        turn.turn_all(variant, block, function(f) walks.each_tile(variant, block, 0, 1, f) end)
+        local prepare = variant.grouped and tail.clear_all or turn.turn_all
+        prepare(variant, block, function(f) walks.each_tile(variant, block, 0, 1, f) end)
       elseif block.scales then
         if threadIdx.x >= WARP then load_scales(variant, plan, block, ending.scales) end
       end

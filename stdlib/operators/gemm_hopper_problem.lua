@@ -7,6 +7,7 @@ local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local streams = require "cuttle.gemm_hopper_stream"
+local tail = require "cuttle.gemm_hopper_tail"
 local turn = require "cuttle.gemm_hopper_turn"
 local walks = require "cuttle.gemm_hopper_walk"
 local n_sms = require "cuttle.profile_device".n_sms
@@ -73,10 +74,12 @@ function M.trouble(config, p)
   if why then
     return why
   elseif p.groups and p.groups.mode == "k" then
-    return "TMA does not clip where a group of K ends"
+    why = tail.trouble(config, p)
+    if why then return why end
   elseif p.groups and (p.groups.mode == "m" or p.b_major ~= "k") then
     return "TMA begins at multiples of 16 bytes, and groups begin anywhere in a row"
-  elseif p.groups and (config.cluster or config.k_blocks) then
+  end
+  if p.groups and (config.cluster or config.k_blocks) then
     return "blocks of a cluster would have tiles of two groups"
   elseif config.k_blocks and reduce.has_reduced(p.named) then
     return "an output is a sum or maximum, for which blocks that share K have no parts"
@@ -179,9 +182,10 @@ function M.n_blocks(config)
 end
 
 --- Do blocks that stay take the tiles of all batches in turn, in groups of rows of tiles? Else each
---- batch has blocks of its own, as where all tiles have a block.
+--- batch has blocks of its own, as where all tiles have a block. A group of K is such a batch of C.
 function M.is_batched(config, m, n, l, groups)
-  if l == 1 or groups or config.cluster or config.k_blocks or config.gathers then return false end
+  if groups then return groups.mode == "k" end
+  if l == 1 or config.cluster or config.k_blocks or config.gathers then return false end
   return cdiv(m, config.tile[1]) * cdiv(n, config.tile[2]) * l > M.n_blocks(config)
 end
 
@@ -205,7 +209,7 @@ end
 --- The launch's grid, and the group of the way through it.
 function M.grid(config, m, n, l, of)
   local rows, columns = cdiv(n, config.tile[2]), cdiv(m, config.tile[1])
-  if of then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
+  if of and of.mode ~= "k" then rows = grouping.most_tiles(n, of.n, config.tile[2]) end
   local high = config.cluster or 1
   local blocks = cdiv(rows, high) * columns * high
   if config.k_blocks then return { blocks * config.k_blocks, 1, l }, config.group end

@@ -4,6 +4,7 @@ local grouping = require "cuttle.gemm_groups"
 local rasters = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
 local streams = require "cuttle.gemm_hopper_stream"
+local tail = require "cuttle.gemm_hopper_tail"
 local M = {}
 
 local GROUP_OF_TILES <const> = 16 -- rows of tiles that are walked together
@@ -37,14 +38,14 @@ function M.begin(variant, plan, C, order)
            cluster = variant.cluster }
 end
 
--- Those of all batches, one batch after another.
-local function each_tile_of_batches(block, start, step, f)
+-- Those of all batches or groups of K, one after another.
+local function each_tile_of_batches(variant, block, start, step, f)
   local tiles = block.walk.tiles
   local n = tiles[1] * tiles[2]
   for i in range(blockIdx.x + start * gridDim.x, n * block.batches, step * gridDim.x) do
     local row, column = rasters.place({ tiles = tiles, order = "groups",
                                        group = block.walk.group or GROUP_OF_TILES }, i % n)
-    f(row, column, { panel = i // n })
+    f(row, column, variant.grouped and tail.part(variant, block, i // n) or { panel = i // n })
   end
 end
 
@@ -52,7 +53,7 @@ end
 --- it has none; else row and column count its tiles. It is a panel, a batch, or a group: these are
 --- of rows, as what is adjacent in memory begins where TMA can.
 function M.each_tile(variant, block, start, step, f)
-  if variant.batched then return each_tile_of_batches(block, start, step, f) end
+  if variant.batched then return each_tile_of_batches(variant, block, start, step, f) end
   if block.stream then
     local tiles, group = block.walk.tiles, block.walk.group or GROUP_OF_TILES
     return streams.each_tile({ tiles = tiles, group = group }, block.all_k_tiles, f)

@@ -53,7 +53,8 @@ local function try(dtype, config, kind, by_rows, options)
     kind == "k" and sum + 9 or depth
   local p = {kind = kind, alpha = options.alpha or 1, beta = options.beta or 0, adds = options.adds,
              A = matrix(dtype, m, k, kind == "n" and G or nil, by_rows),
-             B = matrix(dtype, n, k, kind == "m" and G or nil, kind ~= "n" or by_rows),
+             B = matrix(dtype, n, k, kind == "m" and G or nil,
+               (kind ~= "n" or by_rows) and not options.across),
              C = matrix(dtype == i8 and i32 or f32, m, n, kind == "k" and G or nil, by_rows)}
   local before = reference.cast(p.C, f64):to("cpu")
   matmul(p.A, p.B, p.C, {groups = from_table(i32, ends):to(here), config = config, alpha = p.alpha,
@@ -94,6 +95,13 @@ for i, config in ipairs(hopper) do
       try(bf16, config, "m", true, i == j and {adds = true, other = other}
         or {beta = i - 1, other = other})
     end
+  end
+end
+for i, name in ipairs{"hopper 128x128x64", "hopper 64x64x64"} do
+  if here == "cpu" or sm == 90 then
+    local how = i == 1 and {adds = true, other = 136} or {beta = 1, alpha = 2, other = 72}
+    how.across = true
+    try(i == 1 and bf16 or f16, name, "k", false, how)
   end
 end
 local refused = {{"m", false}, {"n", true}, {"n", false}, {"k", true}}
