@@ -69,6 +69,13 @@ function M.swapped(groups)
   return { ends = groups.ends, n = groups.n, mode = mode }
 end
 
+--- How many tiles there are of products of those extents, {{m, n}, ...}.
+function M.listed_tiles(sizes, rows, columns)
+  local n = 0
+  for _, of in ipairs(sizes) do n = n + cdiv(of[1], rows) * cdiv(of[2], columns) end
+  return n
+end
+
 --- How many tiles of that many rows there are at most, along `extent` rows in n groups.
 function M.most_tiles(extent, n, rows) return (extent + n * (rows - 1)) // rows end
 

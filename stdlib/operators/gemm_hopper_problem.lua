@@ -69,6 +69,7 @@ end
 
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
+  if p.groups and p.groups.mode == "list" then return "TMA takes no lists of tensors" end
   local why = nested.trouble(config, p) or config.across and across_trouble(p)
     or streams.trouble(config, p, config.stream_k and M.n_blocks(config))
   if why then

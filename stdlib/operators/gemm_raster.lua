@@ -12,7 +12,9 @@ local MAX_Y <const> = 65535 -- of a grid's y and z
 --- The variant's way through the tiles, and the grid: of an (M,N,L) problem, perhaps in groups.
 function M.grid(config, m, n, l, grouped)
   local tiles_m, tiles_n = cdiv(m, config.tile[1]), cdiv(n, config.tile[2])
-  if grouped and grouped.mode == "m" then
+  if grouped and grouped.mode == "list" then
+    return {grouping.listed_tiles(grouped.sizes, config.tile[1], config.tile[2]), 1, 1}, nil
+  elseif grouped and grouped.mode == "m" then
     return {grouping.most_tiles(m, grouped.n, config.tile[1]) * tiles_n, 1, 1}, nil
   elseif grouped and grouped.mode == "n" then
     return {grouping.most_tiles(n, grouped.n, config.tile[2]) * tiles_m, 1, 1}, nil
@@ -76,6 +78,24 @@ local function grouped_tile(variant, A, B, C, operands, mode)
   return at
 end
 
+-- Of products of lists of matrices, whose tiles follow one another.
+local function listed_tile(variant, A, B, C)
+  local function extents_of(g)
+    local c = C[g + 1]
+    return cdiv(size(c, 0), variant.tile[1]), cdiv(size(c, 1), variant.tile[2])
+  end
+  local g, before = 0, 0
+  local high, wide = extents_of(0)
+  while blockIdx.x >= before + high * wide and g < #C - 1 do
+    g, before = g + 1, before + high * wide
+    high, wide = extents_of(g)
+  end
+  local i, own = blockIdx.x - before, C[g + 1](_, _, 0)
+  return { m = i % high, n = i // high, l = g, is_there = true, C = own,
+           extent = { size(own, 0), size(own, 1) }, places = identity_tensor(shape(own)),
+           A = A[g + 1](_, _, 0), B = B[g + 1](_, _, 0) }
+end
+
 -- Of groups along K.
 local function deep_tile(variant, A, B, C, operands)
   local ends = table.remove(operands, 1)
@@ -96,7 +116,9 @@ local modes <const> = { m = 0, n = 1 }
 function M.tile(variant, A, B, C, operands)
   local at
   if variant.grouped then
-    if variant.grouped == "k" then
+    if variant.grouped == "list" then
+      at = listed_tile(variant, A, B, C)
+    elseif variant.grouped == "k" then
       at = deep_tile(variant, A, B, C, operands)
     else
       at = grouped_tile(variant, A, B, C, operands, modes[variant.grouped])
@@ -111,7 +133,7 @@ function M.tile(variant, A, B, C, operands)
            places = places_in(variant, C, l) }
   end
   at.scales = scales.take(variant, operands)
-  at.operands, at.extent = operands, {size(C, 0), size(C, 1)}
+  at.operands, at.extent = operands, at.extent or { size(C, 0), size(C, 1) }
   return at
 end
 

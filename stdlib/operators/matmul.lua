@@ -51,6 +51,7 @@ local scales = require "cuttle.matmul_scales"
 local again = require "cuttle.matmul_again"
 local epilogues = require "cuttle.matmul_epilogue"
 local launches = require "cuttle.operator_steps"
+local lists = require "cuttle.matmul_lists"
 local M = { MAX_BATCHES = problems.MAX_BATCHES, result_type = problems.result_type }
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
@@ -147,7 +148,7 @@ local function args_of(config, p, operands)
   local template = require(config.template)
   local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
-  if p.groups then args[#args + 1] = p.groups.ends end
+  if p.groups and p.groups.ends then args[#args + 1] = p.groups.ends end
   if p.rows then
     args[#args + 1] = p.rows.gather
     args[#args + 1] = p.rows.scatter
@@ -284,6 +285,14 @@ local function multiply(A, B, C, options, place)
   close_views(p, steps)
 end
 
+-- The operator of operands of other types, or of lists of tensors.
+local function own_operator(name, A, ...)
+  if type(A) == "table" and getmetatable(A) == nil then
+    return function(...) return lists[name](M.step, ...) end
+  end
+  return tiles.own_operator(name, A, ...)
+end
+
 --- matmul of A, B and C, whose step is kept at `place`, of matmul_again.lua, unless that is nil.
 function M.keep(place, A, B, C, options)
   local out, opts = problems.operands(A, B, C, options)
@@ -293,7 +302,7 @@ end
 
 --- matmul(A, B[, C][, options]) -> C
 function M.matmul(A, B, C, options)
-  local own = tiles.own_operator("matmul", A, B, C)
+  local own = own_operator("matmul", A, B, C)
   if own then return own(A, B, C, options) end
   local out, opts = problems.operands(A, B, C, options)
   local known, place = again.find(A, B, out, opts)
@@ -349,7 +358,7 @@ M.operator = operator
 --- explain(A, B[, C][, options]): what matmul chooses, and why: docs/matmul.md. options.device: on
 --- which GPU of the model; nil: the one in use.
 function M.explain(A, B, C, options)
-  local own = tiles.own_operator("explain matmul", A, B, C)
+  local own = own_operator("explain matmul", A, B, C)
   if own then return own(A, B, C, options) end
   local args, rest, how = split_arguments(A, B, C, options)
   return tables.explain(operator.problem(args, rest, how.device))
@@ -358,7 +367,7 @@ end
 --- tune(A, B[, C][, options]): finds out what is best for such a product, and keeps it:
 --- docs/matmul.md. Returns what it found, as explain does.
 function M.tune(A, B, C, options)
-  local own = tiles.own_operator("tune matmul", A, B, C)
+  local own = own_operator("tune matmul", A, B, C)
   if own then return own(A, B, C, options) end
   local args, rest, how = split_arguments(A, B, C, options)
   if rest.groups then fail("tune does not support groups") end
@@ -422,7 +431,7 @@ end
 --- configuration, and the kernels' steps, {kernel =, launch =, args =, config =} each; a step that
 --- joins what an epilogue reduced has no config.
 function M.prepare(A, B, C, options)
-  local own = tiles.own_operator("prepare matmul", A, B, C)
+  local own = own_operator("prepare matmul", A, B, C)
   if own then return own(A, B, C, options) end
   local _, opts, p = problems.arguments(A, B, C, options)
   local steps = plans(p, opts)

@@ -30,6 +30,7 @@ local MIXED <const> = { NN = true, TT = true }
 --- The problem's tiles of that size; of groups as if they were equal.
 function M.n_tiles(p, m_tile, n_tile)
   local m, n, of = cdiv(p.m, m_tile), cdiv(p.n, n_tile), p.groups
+  if of and of.mode == "list" then return grouping.listed_tiles(of.sizes, m_tile, n_tile) end
   if of and of.mode == "m" then m = grouping.likely_tiles(p.m, of.n, m_tile) end
   if of and of.mode == "n" then n = grouping.likely_tiles(p.n, of.n, n_tile) end
   return m * n * p.l

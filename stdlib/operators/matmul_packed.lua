@@ -195,7 +195,7 @@ local many <const> = {
 }
 -- The same of f8e4m3, whose sums are in two fragments.
 local narrow <const> = {
-  { columns = 128, groups = 2, stages = 5, min_blocks = 1, registers = { 40, 232 } },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
   { columns = 64, groups = 2, stages = 6, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },

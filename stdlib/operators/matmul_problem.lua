@@ -249,8 +249,9 @@ local function nested_of(a, b, c, groups, glu)
            C = vector(c, c.adds and c.rows or 1) }
 end
 
---- The problem of checked operands and options.
-function M.problem(A, B, C, options)
+--- The problem of checked operands and options. like: nil, or a problem whose modes that are
+--- contiguous this one has, too, as modes of one element allow it.
+function M.problem(A, B, C, options, like)
   local a, b, c = describe(A, "A", true), describe(B, "B", true), describe(C, "C", true)
   local groups = options.groups ~= nil and grouping.read("matmul", options.groups, A, B,
     is_tensor(options.gather) and size(options.gather) or nil) or nil
@@ -268,6 +269,7 @@ function M.problem(A, B, C, options)
               beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
               operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
               glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
+  if like then p.swapped = like.swapped end
   if p.glu then p.pairs_C, c = canonical(transposed(c), c.extent[3]), in_pairs(c, b.extent[1]) end
   p.bias = options.bias and to_bias(options.bias, c, groups, rows)
   if rows and rows.gather then a = by_index(a) end
@@ -278,7 +280,7 @@ function M.problem(A, B, C, options)
   end
   p.m, p.n, p.k, p.l = a.extent[1], b.extent[1], a.extent[2], c.extent[3]
   if rows then p[p.swapped and "n" or "m"] = rows.n end
-  p.a_major, p.b_major = major_of(a), major_of(b)
+  p.a_major, p.b_major = (like or {}).a_major or major_of(a), (like or {}).b_major or major_of(b)
   if p.l > M.MAX_BATCHES then
     fail("C is %s; a launch takes at most %d batches, so multiply parts of them", text_of(c),
       M.MAX_BATCHES)
