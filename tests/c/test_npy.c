@@ -141,7 +141,8 @@ static void test_prefix(void) {
   OK(all, "each shorter file is refused");
 }
 
-static const char *const path = "/tmp/cuttle-test-npy.npy";
+/* In a folder of this process. */
+static const char *const path = "test.npy";
 
 static const char *save(CtDtype dtype, bool fortran, int rank, const int64_t *shape,
                         const void *data) {
@@ -186,25 +187,23 @@ static void test_files(void) {
   IS_STR(describe(head, sizeof head), "f32 Fortran (2,3) 24", "its contents");
   OK(head[127] == '\n' && head[126] == ' ', "padded with spaces");
   OK(truncate(path, 128 + 10) == 0, "truncate");
-  IS_STR(load(path, back, sizeof back),
-         "load_npy: '/tmp/cuttle-test-npy.npy' ends after 10 of 24 data bytes", "a truncated file");
+  IS_STR(load(path, back, sizeof back), "load_npy: 'test.npy' ends after 10 of 24 data bytes",
+         "a truncated file");
   OK(truncate(path, 50) == 0, "truncate");
-  IS_STR(load(path, back, sizeof back),
-         "load_npy: '/tmp/cuttle-test-npy.npy' ends within its header", "a truncated header");
+  IS_STR(load(path, back, sizeof back), "load_npy: 'test.npy' ends within its header",
+         "a truncated header");
   File huge = make_file(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776,), }");
   write_bytes(huge.bytes, huge.n);
   IS_STR(load(path, back, sizeof back),
-         sizeof(void *) < 8
-             ? "load_npy: '/tmp/cuttle-test-npy.npy' has 4398046511104 bytes of elements; "
-               "pointers of 32 bits reach 2147483647"
-             : "load_npy: '/tmp/cuttle-test-npy.npy' ends after 0 of 4398046511104 data bytes",
+         sizeof(void *) < 8 ? "load_npy: 'test.npy' has 4398046511104 bytes of elements; "
+                              "pointers of 32 bits reach 2147483647"
+                            : "load_npy: 'test.npy' ends after 0 of 4398046511104 data bytes",
          "a file that claims 4 TiB is refused before memory is asked for");
   write_bytes("", 0);
-  IS_STR(load(path, back, sizeof back), "load_npy: '/tmp/cuttle-test-npy.npy' is not a .npy file",
-         "an empty file");
+  IS_STR(load(path, back, sizeof back), "load_npy: 'test.npy' is not a .npy file", "an empty file");
   remove(path);
-  IS_STR(load(path, back, sizeof back),
-         "load_npy: '/tmp/cuttle-test-npy.npy': No such file or directory", "no file");
+  IS_STR(load(path, back, sizeof back), "load_npy: 'test.npy': No such file or directory",
+         "no file");
   IS_STR(load("/tmp", back, sizeof back), "load_npy: '/tmp': Is a directory", "a directory");
 }
 
@@ -232,9 +231,12 @@ static void test_round_trips(void) {
 }
 
 int main(void) {
+  char folder[] = "/tmp/cuttle-test-XXXXXX";
+  OK(mkdtemp(folder) != NULL && chdir(folder) == 0, "a folder");
   test_headers();
   test_prefix();
   test_files();
   test_round_trips();
+  rmdir(folder);
   return done_testing();
 }
