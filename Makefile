@@ -112,9 +112,9 @@ MODULE_FLAGS = -shared $(if $(TARGET_IS_MAC),-undefined dynamic_lookup) $(EXPORT
 SO_FLAGS = -shared $(if $(TARGET_IS_MAC),,-Wl$(comma)-soname$(comma)libcuttle.so.$(SOVERSION)) $(EXPORTS)
 comma = ,
 
-# Under AddressSanitizer of the newer two the one that this processor takes: they differ in the width of vectors, and
-# each takes a fifth of the build.
-SANITIZED_ISA := $(if $(or $(findstring address,$(SANITIZE)),$(findstring coverage,$(SANITIZE))),$(if $(shell grep -w avx512vl /proc/cpuinfo 2>/dev/null),avx512,avx2))
+# Sanitized, of the newer two the one that this processor takes: they differ in the width of vectors, and each takes a
+# fifth of the build.
+SANITIZED_ISA := $(if $(SANITIZE),$(if $(shell grep -w avx512vl /proc/cpuinfo 2>/dev/null),avx512,avx2))
 ISAS = base $(if $(TARGET_IS_X86),$(or $(SANITIZED_ISA),avx2 avx512))
 LACKED_ISAS = $(foreach i,avx2 avx512,$(if $(filter $(i),$(ISAS)),,-DCT_SIMT_LACKS_$(i)))
 # Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay. Nothing unwinds
@@ -397,6 +397,9 @@ python: $(PYTHON_MODULE)
 wheel: $(PYTHON_MODULE)
 	@cd hosts/python && $(PYTHON) cuttle_build.py $(abspath $(BUILD))
 
+# For the 80 programs of tests: LLVM's linker, where it is here, takes half the time of the other one, or a third.
+QUICK_LINKER := $(if $(or $(PLATFORM),$(TARGET_IS_MAC)),,$(if $(shell command -v ld.lld 2>/dev/null),-fuse-ld=lld))
+
 # What takes longest to compile begins first, so that the last processor is not alone with it.
 $(PROGRAM): $(VARIANT_OBJ) $(HAS_PROGRAM_EXPORTS)
 $(IR_FILE_BIN) $(BUILD)/mutants/cuttle: | $(HAS_PROGRAM_EXPORTS)
@@ -407,7 +410,7 @@ $(PROGRAM): $(PROGRAM_OBJ) $(LIB_OBJ)
 $(BUILD)/tests/c/test_bench_tools: $(BENCH_OBJ)
 $(TEST_BIN) $(DEVICE_BIN) $(POCL_BIN) $(STATES_BIN): %: %.o $(OWN_LIB)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $(filter %.o,$^) $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
+	$(Q)$(LINK) $(QUICK_LINKER) $(filter %.o,$^) $(OWN_LIB) $(TEST_LUA) $(SYSTEM_LIBS) -o $@
 
 $(filter-out $(CORE_EMBED_BIN),$(EMBED_BIN)): %: %.o $(HOST_LIBS)
 	$(call say,LINK,$@)
@@ -540,12 +543,10 @@ gpu-test: all $(DEVICE_BIN)
 
 # The text of the library's modules is that of the first build.
 SAME_TEXTS = STDLIB_C=$(STDLIB_C)
-# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables. The
-# linker of LLVM, where it is here, takes a third of the time of the other one for the 80 programs.
-QUICK_LINKER = $(if $(shell command -v ld.lld 2>/dev/null),-fuse-ld=lld)
+# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables.
 asan:
 	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) $(SAME_TEXTS) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
-		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie $(QUICK_LINKER))' \
+		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie) $(QUICK_LINKER)' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
 # The tests that the sanitized run leaves out because its others take all edges of our C that they take: listed anew
@@ -580,10 +581,12 @@ kernel-fuzz: $(PROGRAM)
 c-fuzz: $(PROGRAM)
 	@env CUTTLE_DEVICE=$(or $(CUTTLE_DEVICE),cpu) $(PROGRAM) scripts/fuzz_c.lua $(PROGRAMS) $(SEED) $(JOBS)
 
-# The fuzz targets need clang's libFuzzer; without it their tests are skipped.
+# The fuzz targets need clang's libFuzzer; without it their tests are skipped. Tests run each for two seconds: to
+# optimise them would take longer than all else of their build.
+FUZZ_LEVEL = $(if $(filter fuzz%,$(MAKECMDGOALS)),-O1,-O0)
 fuzz-programs:
 	@if scripts/run_fuzz.sh --probe $(CLANG); then \
-		$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g1' \
+		$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='$(FUZZ_LEVEL) -g1' \
 			SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
 	fi
