@@ -538,13 +538,18 @@ static void limit_cost(CtEmit *e, CtVal v) {
 /* --- the plan ---------------------------------------------------------------------------------------- */
 
 static void find_features(CtEmit *e) {
+  bool is_mapped = false; /* other blocks' shared memory */
   for (uint32_t i = 1; i < e->n_order; i++) {
     const CtInst *inst = ct_inst(e->ir, e->order[i]);
-    e->reaches = e->reaches || (inst->op == CT_OP_REMOTE && e->ir->bufs[inst->imm.i].bar == 0);
+    bool is_remote = inst->op == CT_OP_REMOTE,
+         is_bar = is_remote && e->ir->bufs[inst->imm.i].bar != 0;
+    is_mapped = is_mapped || (is_remote && !is_bar);
+    e->reaches = e->reaches || is_bar || inst->op == CT_OP_MBAR_ARRIVE_AT;
     e->has_async = e->has_async || (inst->op == CT_OP_COPY && inst->u.tile->async) ||
                    (inst->op == CT_OP_ESCAPE && inst->u.escape->effect == CT_TEXT_WRITES &&
                     e->ir->target.is_cuda && e->ir->target.sm >= 80);
   }
+  e->reaches = e->reaches && is_mapped;
 }
 
 void ct_emit_plan(CtEmit *e) {
