@@ -54,7 +54,7 @@ end
 --- follow each other in it do not in C.
 function M.plan(variant, mma_of, rows, permuted)
   local bM, dtype = M.width(variant), variant.c_dtype
-  local line = math.min(LINE_BITS, bM * dtype.bits)
+  local line = LINE_BITS
   while bM * dtype.bits % line ~= 0 do line = line // 2 end
   local panels, buffers = table.unpack(variant.store)
   local n_panels = bM * dtype.bits // line
