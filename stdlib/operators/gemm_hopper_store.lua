@@ -27,8 +27,11 @@ function M.trouble(config, p)
   end
 end
 
---- Of a group's buffers.
-function M.bytes(config) return config.store[1] * config.store[2] * ROWS * LINE_BITS // 8 end
+--- Of a group's buffers, for any C.
+function M.bytes(config)
+  local panels, buffers = table.unpack(config.store)
+  return math.min(panels * LINE_BITS, config.tile[1] * f32.bits) * buffers * ROWS // 8
+end
 
 -- The greatest number of panels, at most that many, that divides n.
 local function panels_of(n, most)

@@ -134,6 +134,24 @@ local function in_two(row)
   return narrow(row)
 end
 
+-- For so few rows or columns, where tiles as wide as these give nearly every multiprocessor one and
+-- none two.
+local FILLED <const> = 0.9
+local function even(wide, few, across)
+  local groups = few // 64
+  return hopper{ name = ("hopper %dx%dx64%s"):format(wide, few, across and ", across" or ""),
+    types = HALVES, majors = TN, tile = { wide, few, 64 }, across = across, groups = groups,
+    stages = groups == 1 and 8 or 5, store = { wide // 16, 1 }, order = "columns",
+    blocks = one_each, pdl = true,
+    when = function(p)
+      local short, long = p.n, p.m
+      if across then short, long = p.m, p.n end
+      local tiles = cdiv(long, wide)
+      return short <= few and 2 * short > few and p.k >= 512 and p.l == 1 and not p.groups
+        and tiles <= p.n_sms and tiles >= FILLED * p.n_sms
+    end }
+end
+
 -- What makes rows of a template, all of which have these fields.
 local function rows_of(template, fields)
   return function(row)
@@ -239,6 +257,8 @@ M.list = {
     when = function(p) return is_narrow(p) or p.unsplit and at_most(1, 32, 64)(p) end },
   in_two{ name = "hopper 64x128x64, K in 2", tile = { 64, 128, 64 }, groups = 2, stages = 7 },
   in_two{ name = "hopper 128x64x64, K in 2", tile = { 128, 64, 64 }, stages = 7 },
+  even(96, 64), even(112, 64), even(96, 128), even(112, 128), even(96, 64, true),
+  even(112, 64, true), even(96, 128, true), even(112, 128, true),
   narrow{ name = "hopper 64x64x64", types = HALVES, tile = { 64, 64, 64 }, stages = 6,
     min_blocks = 2, when = at_once(2, 64, 64, 64) },
   hopper{ name = "hopper 128x128x64", types = HALVES, tile = { 128, 128, 64 }, stages = 6,
@@ -254,11 +274,8 @@ M.list = {
   hopper{ name = "hopper 256x128x64, 4 stages", types = HALVES, tile = { 256, 128, 64 }, stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true,
     when = at_once(1, 256, 128) },
-  hopper{ name = "hopper 256x128x64, long K", types = HALVES, tile = { 256, 128, 64 },
-    behind = true, stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
-    when = function(p) return is_wide(p) and p.k >= 16384 end },
-  hopper{ name = "hopper 256x128x64", types = HALVES, tile = { 256, 128, 64 }, stages = 3,
-    registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", when = is_wide },
+  hopper{ name = "hopper 256x128x64", types = HALVES, tile = { 256, 128, 64 }, behind = true,
+    stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", when = is_wide },
   hopper{ name = "hopper 128x128x64, gather", types = HALVES, tile = { 128, 128, 64 }, stages = 6,
     store = { 1, 2 }, order = "groups", gathers = true,
     when = function(p) return is_wide(p) and (p.m <= 128 or at_most(1, 128, 128)(p)) end },

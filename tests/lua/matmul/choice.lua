@@ -23,7 +23,11 @@ choose(4096, 64, 4096)      -- expect: 4096	64	4096	hopper 64x64x64, K in 2
 choose(4096, 128, 4096)     -- expect: 4096	128	4096	hopper 128x64x64, K in 2
 choose(64, 4096, 1024)      -- expect: 64	4096	1024	hopper 64x64x64
 choose(1024, 1024, 1024)    -- expect: 1024	1024	1024	hopper 64x64x64
-choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 128x128x64
+choose(48, 14336, 4096)     -- expect: 48	14336	4096	hopper 112x64x64
+choose(14336, 64, 4096)     -- expect: 14336	64	4096	hopper 112x64x64, across
+choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 112x128x64
+choose(12288, 128, 4096)    -- expect: 12288	128	4096	hopper 96x128x64, across
+choose(64, 11008, 4096)     -- expect: 64	11008	4096	hopper 64x64x64
 choose(128, 2048, 4096)     -- expect: 128	2048	4096	hopper 64x64x64, K in 2
 choose(64, 32768, 4096)     -- expect: 64	32768	4096	hopper 64x64x64
 choose(32768, 128, 4096)    -- expect: 32768	128	4096	hopper 128x256x64, early
@@ -36,7 +40,7 @@ choose(2816, 2816, 4096)    -- expect: 2816	2816	4096	hopper 256x128x64
 choose(3072, 3072, 4096)    -- expect: 3072	3072	4096	hopper 192x128x64
 choose(3072, 3072, 16384)   -- expect: 3072	3072	16384	hopper 192x128x64
 choose(8192, 8192, 1024)    -- expect: 8192	8192	1024	hopper 192x128x64, ping-pong
-choose(4096, 4096, 16384)   -- expect: 4096	4096	16384	hopper 256x128x64, long K
+choose(4096, 4096, 16384)   -- expect: 4096	4096	16384	hopper 256x128x64
 -- Operands whose modes are nested: where 16 bytes lie side by side, and where they do not.
 local function choose_nested(l, m, n, k, sm)
   local p = problem(view(zeros(bf16, 4096), L(l)), zeros(bf16, row_major{64, 64}), C)
