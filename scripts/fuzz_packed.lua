@@ -38,15 +38,16 @@ end
 
 -- Can wgmma compute it?
 local function by_wgmma(p)
-  if p.T ~= f8e4m3 then return p.k % 128 == 0 end
-  return p.k % 256 == 0 and p.group > 16 and (p.name == "u4" or p.name == "f4e2m1")
+  if p.T.bits == 16 then return p.k % 128 == 0 end
+  local narrow = formats.formats[p.name].narrow
+  return p.k % 256 == 0 and p.group > 16 and narrow and narrow[p.T.name]
 end
 
 local function random_problem()
-  local p = { name = one_of{"u4", "u8", "f4e2m1", "nf4"}, T = one_of{f16, bf16, f8e4m3},
+  local p = { name = one_of{"u4", "u8", "f4e2m1", "nf4"}, T = one_of{f16, bf16, f8e4m3, i8},
               k = UNIT * math.random(9), n = math.random(150), m = math.random(70) }
   p.group = group_of(p.k)
-  p.out = p.T == f8e4m3 and bf16 or p.T
+  p.out = p.T.bits == 8 and bf16 or p.T
   p.by_wgmma = sm == 90 and by_wgmma(p) and chance(2)
   if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
   p.S = p.by_wgmma and p.out == p.T and p.T or one_of{f16, bf16, f32, f8ue4m3}

@@ -1,8 +1,8 @@
--- packed.lua: products of bf16 or f8e4m3 and packed weights (docs/matmul.md#weights-of-few-bits),
--- each launch with weights that no cache has: a graph launches one product after another, with as
--- many weights as fill 256 MiB, at least two. Prints the time of one product, its bytes per second,
--- and these beside a copy's, which reads and writes. Prefill, at the end, is beside the product of
--- bf16 and, with activations of f8e4m3 and a scale for each row, the product of f8e4m3.
+-- packed.lua: products of bf16, f8e4m3 or i8 and packed weights (docs/matmul.md#weights-of-few-
+-- bits), each launch with weights that no cache has: a graph launches one product after another,
+-- with as many weights as fill 256 MiB, at least two. Prints the time of one product, its bytes per
+-- second, and these beside a copy's, which reads and writes. Prefill, at the end, is beside the
+-- product of bf16 and, with activations of f8e4m3 and a scale for each row, the product of f8e4m3.
 --   CUTTLE_DEVICE=cuda cuttle scripts/bench/packed.lua [--type=u4] [--group=128] [--rows=1,8,16]
 --     [--activations=f8e4m3] [--prefill=4096] [--variants=FILE] [NxK ...]
 -- FILE returns a list of configurations of gemm_packed.lua, tables of fields. On the CPU engine it
@@ -100,7 +100,9 @@ end
 
 local widen = ct.row_kernel("widen", function(_, x) return x end, { types = { ct.bf16 } })
 
-local to_f8 = ct.row_kernel("narrow", function(_, x) return x end, { types = { ct.f8e4m3 } })
+local function narrowed(W, dtype)
+  return ct.row_kernel("narrow", function(_, x) return x end, { types = { dtype } })(W)
+end
 
 local function check(X, w, C)
   if X.dtype ~= ct.bf16 then X = widen(X) end
@@ -158,7 +160,7 @@ local function prefill(w, name_of_X, m, n, k, variants)
   local plain, theirs = operator.prepare(X.dtype == ct.bf16 and X or widen(X), W, C)
   local u = time_8(plain)
   if X.dtype ~= ct.bf16 then
-    local narrow, name = operator.prepare(X, to_f8(W), C,
+    local narrow, name = operator.prepare(X, narrowed(W, X.dtype), C,
       { scale_a = ct.ones(ct.f32, m), scale_b = ct.ones(ct.f32, n) })
     print(("%dx%dx%d  %8.1f us  %s"):format(m, n, k, time_8(narrow), name))
   end

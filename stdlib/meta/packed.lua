@@ -2,8 +2,8 @@
 -- Topic: packed: weights of 4 and 8 bits for matmul; require "cuttle.packed_weights"
 -- A weight is (N,K): an element is what its code stands for times the scale of its group, which is
 -- so many elements of a row. matmul(X, w) takes the packed weight w as B; X is f16, bf16 or, with
--- {scale_a = S}, f8e4m3. w:dequantize(bf16) is a matrix (N,K), w:to(device) a copy. docs/matmul.md
--- has types, kernels and errors.
+-- {scale_a = S}, f8e4m3 or i8. w:dequantize(bf16) is a matrix (N,K), w:to(device) a copy.
+-- docs/matmul.md has types, kernels and errors.
 local packed_weights = {} ---@class cuttle.packed_weights
 
 --- Reorders the codes of a weight once, for products with it.

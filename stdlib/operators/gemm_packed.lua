@@ -198,7 +198,7 @@ function Warp:take(from, to)
   if self.plan.act_words == size(to) then return copy(from, to) end
   local words = fragment(u32, self.plan.act_words)
   copy(from, words)
-  packed.widen(words, to)
+  packed.widen(self.variant.dtype, words, to)
 end
 
 function Warp:multiply(stage)

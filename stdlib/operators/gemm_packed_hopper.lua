@@ -3,7 +3,7 @@
 -- lane brings its own codes and scales by cp.async. It makes numbers of them, times the scale and
 -- rounded, while the products of the step before run. TMA brings activations, whose K a small
 -- kernel has put in the order of the codes before (M.order). Blocks stay for many tiles.
--- Of activations of f8e4m3 numbers become f8e4m3 without the scale, which is exact; each group's
+-- Of activations of 8 bits numbers become such without the scale, which is exact; each group's
 -- products are added in sums of their own, that are scaled in f32 and added to the others.
 -- Fields of its configurations, beside those that matmul.lua lists and those of the weights that
 -- gemm_packed.lua does:
@@ -35,7 +35,7 @@ local PASS <const> = 64 -- columns of C that are stored at a time
 local BUFFERS <const> = 2
 local kinds <const> = { -- atoms and their K
   f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
-  f8e4m3 = { "32_F32E4M3E4M3_RS_TN", 32 },
+  f8e4m3 = { "32_F32E4M3E4M3_RS_TN", 32 }, i8 = { "32_S32S8S8_RS_TN", 32 },
 }
 
 --- Elements of K of a step.
@@ -63,7 +63,7 @@ end
 local THREADS <const> = 128
 
 -- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
--- words 4 i + c. Bytes 1 and 2 of a word change places, as codes of f8e4m3 have.
+-- words 4 i + c. Bytes 1 and 2 of a word change places, as codes have.
 local function make_order(n)
   return kernel("order_activations", function(X, out, n_blocks)
     local i = blockIdx.x * THREADS + threadIdx.x
@@ -172,14 +172,14 @@ local function make_scaled(lane, k, A)
   end)
 end
 
--- The same without scales, of f8e4m3, to operand A (16,1,4), and the scales to factors (2,spans).
+-- The same without scales, of 8 bits, to operand A (16,1,4), and the scales to factors (2,spans).
 local function make_narrow(lane, k, A, factors)
   local plan, variant, stage = lane.plan, lane.variant, k % lane.variant.depth
-  local made, unit = fragment(u32, {4, size(A, 2)}), plan.format.narrow_unit
+  local made, unit = fragment(u32, {4, size(A, 2)}), plan.format.narrow[variant.dtype.name].unit
   each_tile_of(lane, k, plan.format.narrow_zeros, function(t, words, zero)
     local first, i = t % 2 * 2, t // 2
     made[{first, i}], made[{first + 1, i}] =
-      operands.narrow(plan.format, words, t % plan.format.tiles, zero)
+      operands.narrow(plan.format, variant.dtype, words, t % plan.format.tiles, zero)
   end)
   copy(view(recast(made, variant.dtype), A.layout), A)
   for v = 0, plan.spans - 1 do
@@ -231,7 +231,7 @@ end
 -- Adds the sums of span v, times its scales, to all: of a thread's, pairs are of rows g and g + 8.
 local function promote(some, factors, v, sums)
   for i = 0, size(sums) - 1 do
-    sums[i] = fma(some[i], factors[{i // 2 % 2, v}], sums[i])
+    sums[i] = fma(cast(some[i], f32), factors[{i // 2 % 2, v}], sums[i])
   end
 end
 
@@ -248,7 +248,7 @@ end
 -- While products of a step run, the numbers of the next are made.
 local function multiply_apart(lane, block, state, row, tCsX, sums, held)
   local n, plan = block.k_tiles, lane.plan
-  local some = fragment(f32, shape(sums))
+  local some = fragment(lane.variant.dtype == i8 and i32 or f32, shape(sums))
   clear(sums)
   take(lane, block, row, 0, held[0])
   for k2 in range(n // 2) do

@@ -1,7 +1,7 @@
--- matmul_packed.lua: products of f16, bf16 or f8e4m3 and packed weights (packed_weights.lua). Few
--- rows are multiplied by gemm_packed.lua, more on Hopper by gemm_packed_hopper.lua. Otherwise the
--- weight becomes a matrix of A's type, in memory that is freed after the product, and matmul
--- multiplies. An A of f8e4m3 becomes one of 16 bits before.
+-- matmul_packed.lua: products of f16, bf16, f8e4m3 or i8 and packed weights (packed_weights.lua).
+-- Few rows are multiplied by gemm_packed.lua, more on Hopper by gemm_packed_hopper.lua. Otherwise
+-- the weight becomes a matrix of A's type, in memory that is freed after the product, and matmul
+-- multiplies. An A of 8 bits becomes one of 16 bits before.
 local tiles = require "cuttle.tiles"
 local few = require "cuttle.gemm_packed"
 local formats = require "cuttle.packed_formats"
@@ -23,6 +23,8 @@ local M = {}
 local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 1024
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
+
+local known_types <const> = { f16 = true, bf16 = true, f8e4m3 = true, i8 = true }
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
 
@@ -50,8 +52,8 @@ local function check_operands(A, w)
   if tiles.type_name(A) ~= "tensor" then
     fail("A is of type %s; expected a tensor (M,K) as A, and a packed weight (N,K) as B",
       tiles.type_name(A))
-  elseif A.dtype ~= f16 and A.dtype ~= bf16 and A.dtype ~= f8e4m3 then
-    fail("A is %s, and B is a packed weight; expected an A of f16, bf16 or f8e4m3", A.dtype)
+  elseif not known_types[A.dtype.name] then
+    fail("A is %s, and B is a packed weight; expected an A of f16, bf16, f8e4m3 or i8", A.dtype)
   elseif A.device ~= w.device then
     fail("A is on %s, but the packed weight is on %s; expected both on one device", A.device,
       w.device)
@@ -72,7 +74,9 @@ end
 -- The problem, with the weight as A.
 local function problem(A, w, C, opts)
   local p = problems.problem(A, stand_in(A, w), C, opts)
-  if of_blocks.is_deep(p) then
+  if not p.c_dtype.is_float then
+    fail("C is %s, and B is a packed weight; give a C of a float type", p.c_dtype)
+  elseif of_blocks.is_deep(p) then
     fail("a scale is of blocks of %d of K, and B is a packed weight, whose groups have scales of "
       .. "their own; scale by rows", of_blocks.block_of(p))
   end
@@ -86,10 +90,8 @@ local function is_narrow(dtype) return dtype.bits == 8 end
 
 -- Why neither template computes the problem, or nil.
 local function trouble(p)
-  local sm, narrow = target_of(p).sm, is_narrow(p.dtype)
-  if sm ~= 0 and sm < (narrow and 89 or 80) then
-    return ("products of %s need sm_%d"):format(p.dtype, narrow and 89 or 80)
-  end
+  local sm, least = target_of(p).sm, p.dtype == f8e4m3 and 89 or 80
+  if sm ~= 0 and sm < least then return ("products of %s need sm_%d"):format(p.dtype, least) end
   if p.l ~= 1 then return "there are batches" end
   if p.nested and (p.nested.A or p.nested.B or not p.glu) then
     return "a mode has more than one stride"
@@ -102,13 +104,13 @@ end
 
 local C_MODES <const> = { "N", "M", "the batches" }
 
--- Why numbers of the weight are no operand of A's type: those of f8e4m3 have to be exact, and
+-- Why numbers of the weight are no operand of A's type: those of 8 bits have to be exact, and
 -- others are multiplied by their scales.
 local function operand_trouble(p, w)
   if not is_narrow(p.dtype) then
     return w.scales.dtype ~= p.dtype and ("scales are %s, and A is %s"):format(w.scales.dtype,
       p.dtype) or nil
-  elseif not formats.formats[w.type].narrow then
+  elseif not (formats.formats[w.type].narrow or {})[p.dtype.name] then
     return ("numbers of %s are not exact in %s"):format(w.type, p.dtype)
   elseif w.group < formats.span(w.group) then
     return ("a group has %d elements"):format(w.group)
@@ -193,7 +195,7 @@ local many <const> = {
   { columns = 64, groups = 2, stages = 10, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
--- The same of f8e4m3, whose sums are in two fragments.
+-- The same of 8 bits, whose sums are in two fragments.
 local narrow <const> = {
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },

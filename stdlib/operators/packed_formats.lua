@@ -16,10 +16,10 @@
 --              type, of the zero points that zeros made
 --   zeros(dtype, word)  what is subtracted from rows g and g + 8, of a word with both zero points;
 --              of nil: what is subtracted where there are none
---   narrow(word, zero)  the tile's four numbers of row g and of row g + 8 as bytes of f8e4m3, where
---              each of them is exact, times 1 / narrow_unit: of K 4 u + 0, 2, 1, 3; absent: not all
---              numbers are exact
---   narrow_zeros(word)  what narrow takes as zero, of a word with both zero points, up to 16, or of
+--   narrow     by the name of a type of 8 bits in which all numbers are exact: {of(word, zero), the
+--              tile's four numbers of row g and of row g + 8 as bytes, of K 4 u + 0, 2, 1, 3; unit,
+--              what these are to be multiplied by}
+--   narrow_zeros(word)  what these take as zero, of a word with both zero points, up to 16, or of
 --              nil
 local internal = ...
 local tiles = require "cuttle.tiles"
@@ -76,12 +76,12 @@ function u4.operand(dtype, word, zero)
   return four(function(r) return sub(integer(dtype, w, 4 * r, 0xf), zero[r % 2 + 1]) end)
 end
 
--- An integer up to 16 is so many of the least f8e4m3, whose bits it is.
-u4.narrow_unit = 512.0
-
 function u4.narrow_zeros(word)
   return word and { byte_perm(word, word, 0x0000), byte_perm(word, word, 0x2222) } or nil
 end
+
+-- Bytes 128 + code - zero.
+local function differences(codes, zero) return masked(codes, 0x0f0f0f0f, 0x80808080) - zero end
 
 -- Bytes of which bit `sign` says that a number is not negative; below it is what the number is more
 -- than the least one. The magnitude is in the bits `kept`.
@@ -90,12 +90,21 @@ local function signed_bytes(bytes, sign, kept)
   return ((bytes ~ negative * u32((1 << sign) - 1)) & u32(kept * BYTES)) + negative * u32(0x81)
 end
 
-function u4.narrow(word, zero)
+-- An integer up to 16 is so many of the least f8e4m3, whose bits it is.
+local function u4_as_f8(word, zero)
   local w = word(0)
   if not zero then return signed_bytes(w, 3, 7), signed_bytes(w >> 4, 3, 7) end
-  local function less(codes, by) return masked(codes, 0x0f0f0f0f, 0x80808080) - by end
-  return signed_bytes(less(w, zero[1]), 7, 31), signed_bytes(less(w >> 4, zero[2]), 7, 31)
+  return signed_bytes(differences(w, zero[1]), 7, 31),
+    signed_bytes(differences(w >> 4, zero[2]), 7, 31)
 end
+
+local function u4_as_i8(word, zero)
+  local w, flip = word(0), u32(0x80 * BYTES)
+  zero = zero or { u32(u4.zero * BYTES), u32(u4.zero * BYTES) }
+  return differences(w, zero[1]) ~ flip, differences(w >> 4, zero[2]) ~ flip
+end
+
+u4.narrow = { f8e4m3 = { of = u4_as_f8, unit = 512.0 }, i8 = { of = u4_as_i8, unit = 1.0 } }
 
 local u8_ = { bits = 8, tiles = 2, is_integer = true, zero = 128 }
 
@@ -146,14 +155,13 @@ e2m1.place = u4.place
 function e2m1.zeros() return {} end
 
 -- Bits of exponent and fraction below the sign, for a bias that is 6 larger.
-e2m1.narrow_unit = 64.0
 function e2m1.narrow_zeros() return {} end
 
-function e2m1.narrow(word)
+e2m1.narrow = { f8e4m3 = { unit = 64.0, of = function(word)
   local w = word(0)
   return masked(w << 2, 0x1c1c1c1c, w << 4 & u32(0x80808080)),
     masked(w >> 2, 0x1c1c1c1c, w & u32(0x80808080))
-end
+end } }
 
 local function moved_left(w, n) return n >= 0 and w << n or w >> -n end
 

@@ -3,7 +3,7 @@ local internal = ...
 local formats = require "cuttle.packed_formats"
 local M = {}
 
-local wide <const> = { f8e4m3 = function() return f16 end }
+local wide <const> = { f8e4m3 = function() return f16 end, i8 = function() return f16 end }
 
 --- The type that tensor cores multiply activations of `dtype` in, by mma.sync.
 function M.wide(dtype)
@@ -26,11 +26,15 @@ local function widened(word)
   end)
 end
 
---- Words of f8e4m3 as words of pairs of f16, to a fragment of twice as many.
-function M.widen(words, out)
-  for i = 0, size(words) - 1 do
-    out[2 * i], out[2 * i + 1] = widened(words[i]), widened(words[i] >> 16)
-  end
+-- The same of i8: 0x64 above a byte b is 1024 + b.
+local function widened_i8(word)
+  return f16x2.sub(byte_perm(word ~ u32(0x80808080), u32(0x64646464), 0x4140), f16x2(1152.0))
+end
+
+--- Words of f8e4m3 or i8 as words of pairs of f16, to a fragment of twice as many.
+function M.widen(dtype, words, out)
+  local f = dtype == i8 and widened_i8 or widened
+  for i = 0, size(words) - 1 do out[2 * i], out[2 * i + 1] = f(words[i]), f(words[i] >> 16) end
 end
 
 -- The halves of a word as numbers. A recast fragment would be put together again by instructions.
@@ -64,10 +68,10 @@ function M.weight(format, dtype, words, i, zero, factors)
   return out
 end
 
---- Tile i as two words of operand A of f8e4m3, of rows g and g + 8.
-function M.narrow(format, words, i, zero)
+--- Tile i as two words of operand A of 8 bits, of rows g and g + 8.
+function M.narrow(format, dtype, words, i, zero)
   local per_tile = formats.words(format)
-  return format.narrow(function(n) return words[i * per_tile + n] end, zero)
+  return format.narrow[dtype.name].of(function(n) return words[i * per_tile + n] end, zero)
 end
 
 --- The scales of rows g and g + 8, of one word or, of f32, two.

@@ -60,7 +60,7 @@ local function try(name, m, n, k, group, T, scale_type, has_zeros, config)
   local w = make(name, n, k, group, scale_type, has_zeros)
   local x, scale = random(T, -4, 5, {m, k}), nil
   local want = reference.matmul(reference.cast(x, f64), w.values)
-  if T == f8e4m3 then
+  if T.bits == 8 then
     scale = rand(i32, m, 1, 4)
     for i = 0, m - 1 do
       for j = 0, n - 1 do want[{i, j}] = want[{i, j}] * scale[i] end
@@ -98,6 +98,8 @@ try("u4", 1, 40, 256, 128, f8e4m3, bf16, false)
 try("u4", 9, 70, 320, 64, f8e4m3, f32, true)
 try("u8", 20, 36, 192, 64, f8e4m3, f16, true)
 try("f4e2m1", 9, 40, 128, 16, f8e4m3, f8ue4m3, false)
+try("u4", 9, 70, 320, 64, i8, f32, true)
+try("f4e2m1", 3, 40, 128, 32, i8, bf16, false)
 try("f4e2m1", 33, 16, 128, 32, f8e4m3, f8ue8m0, false, {strips = 2, columns = 1})
 print "products"                                                      -- expect: products
 

@@ -19,10 +19,10 @@ local function try(name, m, n, k, group, T, has_zeros, config, scale_type)
   local w = packed.pack_weights(codes, {type = name, scales = scales, zero_points = zero})
   local X = random(T, -2, 3, m, k):to(here)
   local how = {bias = ones(f32, n), alpha = 0.5, config = config,
-               scale_a = T == f8e4m3 and full(f32, m, 2.0) or nil,
+               scale_a = T.bits == 8 and full(f32, m, 2.0) or nil,
                epilogue = function(v, i, j) return v + i - j end}
-  local out = T == f8e4m3 and bf16 or T
-  local C, factor = zeros(out, row_major{m, n}), T == f8e4m3 and 1.0 or 0.5
+  local out = T.bits == 8 and bf16 or T
+  local C, factor = zeros(out, row_major{m, n}), T.bits == 8 and 1.0 or 0.5
   local _, which = operator.prepare(X, w, C, how)
   matmul(X, w, C, how)
   local function wide(t) return reference.cast(host(t), f64) end
@@ -45,7 +45,7 @@ try("u8", 130, 264, 256, 128, f16, false, {groups = 2, columns = 128, k_blocks =
 -- expect: packed hopper 64x64x64, u4, K in 2	nil
 -- expect: packed hopper 128x128x64, u8, K in 2	nil
 
--- Activations of f8e4m3: groups larger than a step, two and four in a step; scales of any type.
+-- Activations of f8e4m3 and i8: groups larger than a step, two and four in a step; scales of any type.
 try("u4", 70, 136, 512, 256, f8e4m3, true, {groups = 1, columns = 64}, bf16)
 try("u4", 70, 136, 256, 64, f8e4m3, false, {groups = 2, columns = 64, stages = 2}, f32)
 try("f4e2m1", 130, 72, 256, 32, f8e4m3, false, {groups = 2, columns = 128}, f16)
@@ -54,3 +54,7 @@ try("u4", 40, 136, 512, 128, f8e4m3, true, {groups = 1, columns = 64, k_blocks =
 -- expect: packed hopper 128x64x128, u4	nil
 -- expect: packed hopper 128x128x128, f4e2m1	nil
 -- expect: packed hopper 64x64x128, u4, K in 2	nil
+try("u4", 70, 136, 512, 128, i8, true, {groups = 2, columns = 64}, f32)
+try("u4", 100, 72, 256, 64, i8, false, {groups = 1, columns = 128}, bf16)
+-- expect: packed hopper 128x64x128, u4	nil
+-- expect: packed hopper 64x128x128, u4	nil
