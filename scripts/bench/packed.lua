@@ -1,8 +1,9 @@
--- packed.lua: products of bf16, f8e4m3 or i8 and packed weights (docs/matmul.md#weights-of-few-
--- bits), each launch with weights that no cache has: a graph launches one product after another,
--- with as many weights as fill 256 MiB, at least two. Prints the time of one product, its bytes per
--- second, and these beside a copy's, which reads and writes. Prefill, at the end, is beside the
--- product of bf16 and, with activations of f8e4m3 and a scale for each row, the product of f8e4m3.
+-- packed.lua: products of bf16, f8e4m3 or i8 and packed weights
+-- (docs/matmul.md#weights-of-few-bits), each launch with weights that no cache has: a graph
+-- launches one product after another, with as many weights as fill 256 MiB, at least two. Prints
+-- the time of one product, its bytes per second, and these beside a copy's, which reads and writes.
+-- Prefill, at the end, is beside the product of bf16 and, with activations of f8e4m3 and a scale
+-- for each row, the product of f8e4m3.
 --   CUTTLE_DEVICE=cuda cuttle scripts/bench/packed.lua [--type=u4] [--group=128] [--rows=1,8,16]
 --     [--activations=f8e4m3] [--prefill=4096] [--variants=FILE] [NxK ...]
 -- FILE returns a list of configurations of gemm_packed.lua, tables of fields. On the CPU engine it
