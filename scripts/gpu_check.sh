@@ -74,7 +74,7 @@ for step in $steps; do
       done
       ;;
     products) # epilogues with outputs and products with scales: their results, then times beside torch._scaled_mm
-      for t in epilogue scales law mma hopper grouped nested packed packed_hopper; do
+      for t in epilogue scales law mma hopper grouped lists nested packed packed_hopper expert_layer expert_backward; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
       done
       run "$build/cuttle" scripts/products_gpu.lua
@@ -82,7 +82,10 @@ for step in $steps; do
       run "$build/cuttle" scripts/fuzz_packed.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
       run "$build/cuttle" scripts/bench/expert_layer.lua --quick --parts
+      run "$build/cuttle" scripts/bench/expert_layer.lua --quick --backward --parts
       run "$build/cuttle" scripts/bench/packed.lua
+      run "$build/cuttle" scripts/bench/packed.lua --activations=f8e4m3
+      run "$build/cuttle" scripts/bench/packed.lua --activations=i8
       ;;
     rows) # random calls of rows and selections, then their rates; a call in three compiles a kernel
       for seed in 1 2 3 4 5 6 7 8; do run "$build/cuttle" scripts/fuzz_rows.lua 630 "$seed"; done
