@@ -13,6 +13,7 @@
 --   depth    the same of codes
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   pdl, min_blocks  as in gemm_packed.lua
+--   parts    of the columns, with activations of 8 bits: each is multiplied into sums of its own
 --   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua: K is a multiple of two
 --             steps times as many
 local epilogue = require "cuttle.gemm_epilogue"
@@ -102,10 +103,12 @@ local function plan_of(variant)
   local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
   local pass, step = math.min(PASS, columns // k_blocks), M.step(dtype)
   local kind, deep = table.unpack(kinds[dtype.name])
+  local parts = variant.parts or 1
   local plan = { format = format, unit = formats.unit(format), groups = groups,
     columns = columns, k_blocks = k_blocks, stored_columns = columns // k_blocks,
     spans = math.max(step // formats.span(variant.rows_of_group), 1), pass = pass,
-    mma = tiled_mma(("SM90_64x%dx%s"):format(columns, kind), {groups, 1, 1}),
+    mma = tiled_mma(("SM90_64x%dx%s"):format(columns, kind), {groups, 1, 1}), parts = parts,
+    part_mma = tiled_mma(("SM90_64x%dx%s"):format(columns // parts, kind), {groups, 1, 1}),
     like = tiled_mma(("SM90_64x%dx%s"):format(pass, kind)), step = step, deep = deep,
     promotes = dtype.bits == 8, -- scales are of sums, and not of numbers
     acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, step, variant.stages}) }
@@ -228,42 +231,50 @@ local function release(block, slot)
   if threadIdx.x % GROUP == 0 then block.empty[slot]:arrive() end
 end
 
--- Adds the sums of span v, times its scales, to all: of a thread's, pairs are of rows g and g + 8.
-local function promote(some, factors, v, sums)
-  for i = 0, size(sums) - 1 do
-    sums[i] = fma(cast(some[i], f32), factors[{i // 2 % 2, v}], sums[i])
+-- Adds the sums of span v and of part p of the columns, times its scales, to all: of a thread's, pairs
+-- are of rows g and g + 8.
+local function promote(some, factors, v, p, sums)
+  for i = 0, size(some) - 1 do
+    local at = p * size(some) + i
+    sums[at] = fma(cast(some[i], f32), factors[{i // 2 % 2, v}], sums[at])
   end
 end
 
--- Part v of n of an operand's K, its third mode.
-local function part_of(x, v, n)
-  local extents, at = {}, {}
-  for i = 0, rank(x) - 1 do
-    extents[i + 1], at[i + 1] = size(x, i) // (i == 2 and n or 1), i == 2 and v or 0
-  end
-  return tile(x, extents, at)
+-- Of an operand (V,MN,K) one of MN and part v of n of K.
+local function part_of(x, row, v, n)
+  return tile(x, {size(x, 0), 1, size(x, 2) // n}, {0, row, v})
 end
 
--- The sums of a tile, whose codes up to the ring's depth are on their way, each group's apart.
--- While products of a step run, the numbers of the next are made.
+-- The sums of a tile, whose codes up to the ring's depth are on their way, each group's apart, and
+-- parts of the columns one after another: while the sums of one are scaled and added, the products
+-- of the next run. While the first run, the numbers of the next step are made.
 local function multiply_apart(lane, block, state, row, tCsX, sums, held)
   local n, plan = block.k_tiles, lane.plan
-  local some = fragment(lane.variant.dtype == i8 and i32 or f32, shape(sums))
+  local some, ahead, last = {}, plan.parts > 1 and 1 or 0, plan.spans * plan.parts - 1
+  for i = 0, ahead do
+    some[i] = fragment(lane.variant.dtype == i8 and i32 or f32, { size(sums) // plan.parts, 1, 1 })
+  end
+  local function begin(i, own, slot)
+    local v, p = i // plan.parts, i % plan.parts
+    wgmma_fence()
+    gemm(plan.part_mma, part_of(own.A, 0, v, plan.spans),
+      part_of(tCsX(_, _, _, slot), p, v, plan.spans), some[i % (ahead + 1)], {accumulate = false})
+    wgmma_commit()
+  end
   clear(sums)
   take(lane, block, row, 0, held[0])
   for k2 in range(n // 2) do
     for s = 0, 1 do
-      local k, last = 2 * k2 + s, plan.spans - 1
+      local k = 2 * k2 + s
       block.full[state.slot]:wait(state.parity)
-      for v = 0, last do
-        wgmma_fence()
-        gemm(plan.mma, part_of(held[s].A, v, plan.spans),
-          part_of(tCsX(_, _, _, state.slot), v, plan.spans), some, {accumulate = false})
-        wgmma_commit()
-        if v == last and k + 1 < n then take(lane, block, row, k + 1, held[1 - s]) end
-        wgmma_wait(0)
-        if v == last then release(block, state.slot) end
-        promote(some, held[s].factors, v, sums)
+      for i = 0, last do
+        for j = i == 0 and 0 or i + ahead, math.min(i + ahead, last) do
+          begin(j, held[s], state.slot)
+        end
+        if i == 0 and k + 1 < n then take(lane, block, row, k + 1, held[1 - s]) end
+        wgmma_wait(math.min(ahead, last - i))
+        if i == last then release(block, state.slot) end
+        promote(some[i % (ahead + 1)], held[s].factors, i // plan.parts, i % plan.parts, sums)
       end
       state:advance()
     end
@@ -339,7 +350,7 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   local lane = new_lane(variant, plan, args, rings, group, block.k_first)
   local sums = fragment(f32, plan.mma:partition_shape_C{variant.tile[1], plan.columns})
   local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
-  local tCsX = plan.mma:get_slice(threadIdx.x):partition_B(rings.acts)
+  local tCsX = plan.part_mma:get_slice(threadIdx.x):partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
   each_tile(block, function(row, column)
     local own = row * plan.groups + group

@@ -58,3 +58,9 @@ try("u4", 70, 136, 512, 128, i8, true, {groups = 2, columns = 64}, f32)
 try("u4", 100, 72, 256, 64, i8, false, {groups = 1, columns = 128}, bf16)
 -- expect: packed hopper 128x64x128, u4	nil
 -- expect: packed hopper 64x128x128, u4	nil
+
+-- Parts of the columns, one after another.
+try("u4", 140, 136, 512, 128, f8e4m3, true, {groups = 2, columns = 128, parts = 2}, bf16)
+try("u4", 200, 72, 256, 64, i8, false, {groups = 1, columns = 192, parts = 3}, bf16)
+-- expect: packed hopper 128x128x128, u4	nil
+-- expect: packed hopper 64x192x128, u4	nil
