@@ -55,6 +55,10 @@ local function read(dY, X, gate_up, down, routing, options)
   parts.check_rows(op, "tokens", X, p)
   p.E, p.stream = size(down, 2), options.stream
   p.gradient = options.gradient
+  if p.gradient ~= nil and type(p.gradient) ~= "function" then
+    fail("gradient is of type %s; expected a function (gate, up) that returns the hidden number "
+      .. "and its derivatives", tiles.type_name(p.gradient))
+  end
   local out = options.out or {}
   if type(out) ~= "table" or tiles.type_name(out) == "tensor" then
     fail("out is of type %s; expected tensors by name, as {gate_up = G}", tiles.type_name(out))

@@ -231,8 +231,8 @@ local function release(block, slot)
   if threadIdx.x % GROUP == 0 then block.empty[slot]:arrive() end
 end
 
--- Adds the sums of span v and of part p of the columns, times its scales, to all: of a thread's, pairs
--- are of rows g and g + 8.
+-- Adds the sums of span v and of part p of the columns, times its scales, to all: of a thread's,
+-- pairs are of rows g and g + 8.
 local function promote(some, factors, v, p, sums)
   for i = 0, size(some) - 1 do
     local at = p * size(some) + i
