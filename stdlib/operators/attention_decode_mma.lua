@@ -41,7 +41,7 @@ end
 function M.shape(config)
   return { keys = KEYS, step = KEYS * config.warps, rows = ROWS, warps = config.warps,
            found = config.warps, stages = config.stages, resident = config.resident,
-           narrow = config.narrow or false, overhead = OVERHEAD * config.warps }
+           narrow = config.narrow or false, is_ahead = true, overhead = OVERHEAD * config.warps }
 end
 
 --- Of a block: tiles of keys and values, queries, and what the warps found.
@@ -106,6 +106,7 @@ local function new_warp(variant, plan, args, smem)
   local sK, sV = smem.K(_, _, _, warp), smem.V(_, _, _, warp)
   local self = { variant = variant, plan = plan, args = args, thr = thr, sK = sK, sV = sV,
     lane = lane, smem = smem, pages = i32(0), later = i32(0),
+    next_piece_pages = i32(0), slot = i32(0), is_brought = false,
     Q = thr:partition_fragment_A(smem.Q),
     S = fragment(f32, plan.mma:partition_shape_C{ROWS, KEYS}),
     O = fragment(f32, plan.mma:partition_shape_C{ROWS, variant.depth_v}),
@@ -173,11 +174,11 @@ function Warp:pages_from(piece, i)
   return page
 end
 
--- The page of tile i, of WARP tiles that are known.
-function Warp:page_of(piece, i)
+-- The page of tile i, where lanes have those of WARP tiles.
+local function page_of(self, piece, known, i)
   if not is_in_one_page(self.variant) then return i32(0) end
   if self.variant.page_size == nil then return piece.b end
-  return shfl_idx(self.pages, i % WARP)
+  return shfl_idx(known, i % WARP)
 end
 
 -- Where tile i is the last one whose page is known, the pages of the next ones are, too.
@@ -188,30 +189,54 @@ function Warp:next_pages(piece, i)
   end
 end
 
--- The first tiles of a piece are on their way.
+-- The first tiles of a piece are on their way, if they are not yet.
 function Warp:begin(piece)
-  local n = self.variant.stages - 1
-  self.pages = self:pages_from(piece, 0)
+  local stages = self.variant.stages
+  if self.is_brought then
+    self.pages = self.next_piece_pages
+  else
+    self.pages = self:pages_from(piece, 0)
+    for i = 0, stages - 2 do
+      self:bring(piece, key_of(self, piece, i), (self.slot + i) % stages,
+        page_of(self, piece, self.pages, i))
+    end
+  end
   self.later = self:pages_from(piece, WARP)
-  for i = 0, n - 1 do self:bring(piece, key_of(self, piece, i), i, self:page_of(piece, i)) end
 end
 
--- The warp's keys of a piece, whose rows are in shared memory.
-function Warp:compute(piece, factor)
+-- Tile i of a piece is on its way, or tile i - n of the next one, where this one has n and that one
+-- is to be brought already.
+function Warp:bring_ahead(piece, next_piece, i, slot)
+  local all, first = KEYS * self.variant.warps, key_of(self, piece, i)
+  local is_next = self.is_brought and first >= piece.last
+  local j = where(is_next, (first - piece.last) // all, i)
+  local of = {}
+  for _, name in ipairs { "b", "head", "first", "last" } do
+    of[name] = where(is_next, next_piece[name], piece[name])
+  end
+  local known = where(is_next, self.next_piece_pages, self.pages)
+  self:bring(of, key_of(self, of, j), slot, page_of(self, of, known, j))
+end
+
+-- The warp's keys of a piece, whose rows are in shared memory. While it computes the last ones, the
+-- first tiles of the next piece come, if this one has as many.
+function Warp:compute(piece, factor, next_piece)
   local stages, all = self.variant.stages, KEYS * self.variant.warps
   tiles.clear(self)
   copy(self.plan.read_Q, self.lane_Q:partition_S(self.smem.Q), self.lane_Q:retile_D(self.Q))
-  local slot, next_slot, next_tile = 0, stages - 1, i32(stages - 1)
+  self.is_brought = key_of(self, piece, stages - 2) < piece.last
+  self.next_piece_pages = self:pages_from(next_piece, 0)
+  local next_slot, next_tile = (self.slot + stages - 1) % stages, i32(stages - 1)
   for first in range(first_key(piece), piece.last, all) do
     cp_async_wait(stages - 2)
     sync_warp()
-    self:bring(piece, first + (stages - 1) * all, next_slot, self:page_of(piece, next_tile))
+    self:bring_ahead(piece, next_piece, next_tile, next_slot)
     self:next_pages(piece, next_tile)
     next_tile = next_tile + 1
-    self:multiply_QK(slot)
+    self:multiply_QK(self.slot)
     tiles.softmax(self, piece, first, KEYS, factor)
-    self:multiply_PV(slot)
-    slot, next_slot = (slot + 1) % stages, slot
+    self:multiply_PV(self.slot)
+    self.slot, next_slot = (self.slot + 1) % stages, self.slot
   end
   sync_warp() -- tiles are free
 end

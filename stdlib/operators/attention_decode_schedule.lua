@@ -120,8 +120,8 @@ local function piece_at(variant, args, s, at, stop)
 end
 
 --- The block's pieces, in order; all of its threads come together. Calls f.first(piece) for the
---- first one, f.compute(piece), then f.finish(piece, next) when the next one is known; next.n_units
---- is 0 behind the last one. A piece:
+--- first one, and of each f.compute(piece, next), then f.finish(piece, next); next.n_units is 0
+--- behind the last one. A piece:
 ---   b, head        the sequence, and the head of the line
 ---   n_keys         of the sequence
 ---   first, last    its keys, the last one excluded
@@ -136,7 +136,6 @@ function M.each_piece(variant, args, f)
     local piece = piece_at(variant, args, s, at, stop)
     f.first(piece)
     while at < stop do
-      f.compute(piece)
       at = at + piece.n_units
       local next_piece = { b = 0, head = 0, n_keys = 0, first = 0, last = 0, slot = 0,
                            is_whole = false, n_units = 0 }
@@ -146,6 +145,7 @@ function M.each_piece(variant, args, f)
         end
         next_piece = piece_at(variant, args, s, at, stop)
       end
+      f.compute(piece, next_piece)
       f.finish(piece, next_piece)
       piece = next_piece
     end

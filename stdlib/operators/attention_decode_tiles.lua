@@ -4,7 +4,8 @@
 --   variant, args, smem    as the kernel has them; smem.Q has a tile's rows
 --   S, O, some_S, some_O   the scores and the sums; those of rows in use
 --   rows, place, place_O   as in attention_softmax.lua; the coordinates of S and O
--- and the methods begin(piece), which lets its first tiles come, and compute(piece, factor).
+-- and the methods begin(piece), which lets its first tiles come, and compute(piece, factor, next).
+-- In a variant, is_ahead: queries of the next piece come while this one is computed.
 local internal = ...
 local merge = require "cuttle.attention_decode_merge"
 local narrow = require "cuttle.attention_decode_narrow"
@@ -205,11 +206,13 @@ function M.each_piece(self, k_scale, c, column_of)
     put_rows(variant, rows, smem.Q)
     sync_threads()
   end
-  local function compute(piece)
-    self:compute(piece, merge.factor_of_scores(variant, k_scale, c, piece))
+  local rows -- of the next piece
+  local function compute(piece, next_piece)
+    if variant.is_ahead then rows = fetch_rows(variant, args, next_piece) end
+    self:compute(piece, merge.factor_of_scores(variant, k_scale, c, piece), next_piece)
   end
   local function finish(piece, next_piece)
-    local rows = fetch_rows(variant, args, next_piece)
+    if not variant.is_ahead then rows = fetch_rows(variant, args, next_piece) end
     self:begin(next_piece)
     store(self, column_of)
     sync_threads()
