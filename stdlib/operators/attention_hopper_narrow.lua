@@ -15,7 +15,7 @@ local tables = require "cuttle.attention_tiles"
 local M = {}
 
 local WARP <const>, TURNERS <const> = 32, 3
-local KEYS <const>, COLUMNS <const> = 32, 16 -- of a warp's step in turn_block
+local KEYS <const>, COLUMNS <const> = 32, 16 -- of an instruction in turn_block
 local load <const>, store <const> = atom("SM75_U16x8_LDSM_T", u16), atom("SM90_U32x4_STSM_N", u32)
 
 --- Warps that transpose values, which arrive at barriers for them.
@@ -27,7 +27,7 @@ M.kind, M.tail, M.depth = "F32E4M3E4M3", "_TN", 32
 function M.raw_stages(variant) return variant.raw_stages or variant.stages end
 
 --- The bytes of a swizzled row of so many elements: of depth or, of transposed values, keys.
-function M.line(n) return n % 128 == 0 and 128 or 64 end
+function M.line(n) return n % 128 == 0 and 128 or n % 64 == 0 and 64 or 32 end
 
 --- The fragment of P, operand A of the tiled MMA `PV`, for a tile of rows and keys.
 function M.new_P(PV, rows, keys) return fragment(f8e4m3, PV:partition_shape_A{ rows, keys }) end
@@ -57,6 +57,30 @@ function M.pack(S, P)
   copy(view(recast(words, f8e4m3), P.layout), P)
 end
 
+--- The same of exponentials that it computes as if no maximum were larger than before, and adds to
+--- the rows' sums. S stays as it is. Words of both rows of a thread follow each other.
+function M.guess(S, P, rows, c)
+  local s, words = view(S, layout{ size(S) }), fragment(u32, size(P) // 4)
+  local sums = { [0] = f32(0.0), f32(0.0) }
+  for j = 0, size(words) - 1 do
+    local r, at = j % 2, 2 * (j % 2) + 8 * (j // 2)
+    local function of(i) return fast.exp2(s[at + i] * c - rows.tops[r]) end
+    local x, y, z, w = of(0), of(1), of(4), of(5)
+    sums[r] = sums[r] + x + y + (z + w)
+    words[j] = pack(x, y, z, w)
+  end
+  for r = 0, 1 do rows.sums[r] = rows.sums[r] + sums[r] end
+  copy(view(recast(words, f8e4m3), P.layout), P)
+end
+
+--- Is one of the probabilities P the largest number of f8e4m3, or NaN? They are not negative, so
+--- these are bytes 0x7e and 0x7f.
+function M.is_beyond(P)
+  local words, any = recast(P, u32), u32(0)
+  for j in unroll(0, size(words)) do any = any | (words[j] + u32(0x02020202)) end
+  return (any & u32(0x80808080)) ~= 0
+end
+
 -- {====== Transposing values ======
 
 -- A word of two keys, the first of which is `key`; those from n_own on become 0.
@@ -67,11 +91,11 @@ local function kept(word, key, n_own)
 end
 
 -- Values (keys,depth) to (depth,keys), the keys in the order that is said above. Keys from n_own on
--- are another's, and become zeros; nil: there are none. A warp takes 16 columns at a time, and of
--- them 32 keys by an instruction. ldmatrix moves pairs of bytes: a lane gets columns 2u and 2u + 1
--- of keys 2c and 2c + 1 of each eight, where u = lane // 4. Words of one column go to rows of that
--- column by stmatrix; the rows of one of its matrices are four even columns and then four odd ones,
--- or the other way round, so that they lie in different banks.
+-- are another's, and become zeros; nil: there are none. A warp takes 32 keys of 32 columns at a
+-- time, 16 columns by an instruction. ldmatrix moves pairs of bytes: a lane gets columns 2u and
+-- 2u + 1 of keys 2c and 2c + 1 of each eight, where u = lane // 4. Words of one column go to rows
+-- of that column by stmatrix; the rows of one of its matrices are four even columns and then four
+-- odd ones, or the other way round, so that they lie in different banks.
 local function turn_block(raw, turned, n_own)
   local from, to = recast(raw, u16), recast(turned, u32) -- (keys,depth / 2), (depth,keys / 4)
   local warp, lane = threadIdx.x // WARP - 1, threadIdx.x % WARP
@@ -95,12 +119,11 @@ local function turn_block(raw, turned, n_own)
     end
     copy(store, words, tile(to(COLUMNS * part + own_column, _), {4}, {2 * keys + matrix // 2}))
   end
-  for part in range(warp, size(raw, 1) // COLUMNS, TURNERS) do
-    for half = 0, n - 1, n // 2 do -- several at a time, so that one waits for memory
-      local words = {}
-      for keys = half, half + n // 2 - 1 do words[keys] = read(part, keys) end
-      for keys = half, half + n // 2 - 1 do write(part, keys, words[keys]) end
-    end
+  for unit in range(warp, size(raw, 1) // (2 * COLUMNS) * n, TURNERS) do
+    local part, keys = 2 * (unit // n), unit % n
+    local one, other = read(part, keys), read(part + 1, keys) -- the second while one waits
+    write(part, keys, one)
+    write(part + 1, keys, other)
   end
 end
 

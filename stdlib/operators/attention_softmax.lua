@@ -17,7 +17,7 @@ local function short_log2(value)
   return internal.kernel.cuda("log2f($x)", { x = value }, f32, function(x) return log2(x) end)
 end
 
-local LAZY <const> = 8.0 -- powers of two by which a maximum may grow before sums are rescaled
+local LAZY <const> = 8.0 -- with `lazy`, an exponential may be 2^LAZY before sums are rescaled
 
 --- What the kernel multiplies scores by: exp2 is cheaper than exp.
 function M.scale(p) return f32(p.scale / LN_2) end
@@ -118,8 +118,8 @@ local function growth(rows, new, last)
 end
 
 --- S becomes exp2(c S - tops). Returns whether O must be multiplied by `shrink`. The largest
---- becomes 2^lift, nil: 1, or with `lazy` up to 256 times that. Exponentials are to be multiplied
---- by `by`, nil: 1, but not their sums.
+--- becomes 2^lift, nil: 1, or with `lazy` at most 2^8. Exponentials are to be multiplied by `by`,
+--- nil: 1, but not their sums.
 function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
   local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
   local more = by ~= nil and log2(by) or 0.0
@@ -135,7 +135,7 @@ function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
   if is_first then
     copy(new, tops)
   else
-    grows = vote_any(growth(rows, new, last) > (lazy and LAZY or 0.0))
+    grows = vote_any(growth(rows, new, last) > (lazy and LAZY - (lift or 0) or 0.0))
     if rows.tell then
       for r = 0, last do new[r] = where(grows, max(tops[r], new[r]), tops[r]) end
       rows.tell(new)

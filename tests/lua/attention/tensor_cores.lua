@@ -66,7 +66,7 @@ local O = attention(narrow, narrow, narrow, {config = "mma 64x64", out = zeros(f
 print(near(O, reference.attention(narrow, narrow, narrow)))                              -- expect: true
 
 -- Maxima of rows whose scores are all negative, in blocks with larger and with smaller ones.
-for at, case in ipairs{{"hopper 192x80", bf16, 5e-3}, {"hopper 128x192, f8", f8e4m3, 3e-2}} do
+for at, case in ipairs{{"hopper 192x80", bf16, 5e-3}, {"hopper 192x96, f8", f8e4m3, 3e-2}} do
   local dtype, n = case[2], 400
   local Q, K = ones(dtype, row_major{1, 1, 64, 64}), zeros(dtype, row_major{1, 1, n, 64})
   for key = 0, n - 1 do
