@@ -19,6 +19,7 @@
 #include "interp/state/standard.h"
 #include "interp/state/state.h"
 #include "interp/state/state_language.h"
+#include "std_chunks.h"
 #include "std_modules.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
@@ -31,24 +32,14 @@ static void (*const openers[])(lua_State *L) = {
 
 /* {====== The standard library: modules that the program carries ====== */
 
-/* The module's text, which lives as long as what is pushed. */
-static const char *push_text(lua_State *L, const StdModule *m, size_t *len) {
-  if (m->is_packed) {
-    packed_text_push(L, m->source, m->len);
-  } else {
-    lua_pushlstring(L, m->source, m->len);
-  }
-  return lua_tolstring(L, -1, len);
-}
-
 /* Upvalue 1: the StdModule; 2: the library's own functions by door, which its chunk gets as its argument. */
 static int load_std_module(lua_State *L) {
   const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 0);
   lua_pushfstring(L, DIAG_STDLIB_PREFIX "%s.lua", m->name + sizeof "cuttle." - 1);
-  size_t len;
-  const char *text = push_text(L, m, &len);
-  if (src_load(L, text, len, lua_tostring(L, 1), "t") != LUA_OK) {
+  bool keeps = state_of(L)->options.alloc ==
+               NULL; /* else the host gets all requests, also those of a parser */
+  if (std_chunk_load(L, m, lua_tostring(L, 1), keeps) != LUA_OK) {
     return lua_error(L);
   }
   module_env_give(L);

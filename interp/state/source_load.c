@@ -199,6 +199,15 @@ int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, 
   return status;
 }
 
+int src_load_known(lua_State *L, const char *text, size_t len, const char *chunkname,
+                   const char *binary, size_t n) {
+  int status = luaL_loadbufferx(L, binary, n, chunkname, "b");
+  if (status == LUA_OK) {
+    remember(L, chunkname, text, len);
+  }
+  return status;
+}
+
 int src_load_file(lua_State *L, const char *path, const char *mode) {
   size_t len;
   if (path == NULL) {

@@ -9,6 +9,9 @@
 
 /* luaL_loadbufferx and luaL_loadfilex that remember the text of what they load [-0, +1, m]. */
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode);
+/* src_load of a text that Lua has made this binary chunk of, by this name [-0, +1, m]. */
+int src_load_known(lua_State *L, const char *text, size_t len, const char *chunkname,
+                   const char *binary, size_t n);
 int src_load_file(lua_State *L, const char *path, const char *mode); /* NULL: standard input */
 
 /* The text of a chunk that errors call `chunk`, the latest of this name; false, and nothing is pushed,
