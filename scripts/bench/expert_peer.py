@@ -25,33 +25,35 @@ class Peer:
         ways["compiled"] = torch.compile(self.layer, dynamic=True)
         if routed == "2":
             ways = self.gradients(ways)
-        times = {}
+        times, failed = {}, ""
         for name, way in ways.items():
             try:
                 way()
                 times[name] = float(torch_peer.timed(way, 0, 3, "1", 5))
             except Exception as wrong:
-                print("expert_peer:", name, str(wrong)[:200], file=torch_peer.sys.stderr)
+                failed = f"{name}: {str(wrong)[:200]}"
+                print("expert_peer:", failed, file=torch_peer.sys.stderr)
+        if not times:
+            raise RuntimeError(f"no way works: {failed}")
         best = min(times, key=times.get)
         self.launch = ways[best]
         print("expert_peer:", best, times, file=torch_peer.sys.stderr)
         return best
 
     def gradients(self, ways):
-        tokens, order, ends, weights = self.routing
-        self.routing = tokens, order, ends, weights.detach().requires_grad_()
-        self.up = self.up.transpose(1, 2).detach().requires_grad_().transpose(1, 2)
-        self.down = self.down.transpose(1, 2).detach().requires_grad_().transpose(1, 2)
-        self.x.requires_grad_()
-        of = self.x, self.up, self.down, self.routing[3]
         dy, made = torch.randn_like(self.x), {}
-        for name, way in ways.items():
-            try:
-                with torch.enable_grad():
+        with torch.enable_grad():
+            leaves = [t.detach().requires_grad_() for t in (
+                self.x, self.up.transpose(1, 2), self.down.transpose(1, 2), self.routing[3])]
+            self.x, up, down, weights = leaves
+            self.up, self.down = up.transpose(1, 2), down.transpose(1, 2)
+            self.routing = (*self.routing[:3], weights)
+            for name, way in ways.items():
+                try:
                     y = way()
-                made[name] = lambda y=y: torch.autograd.grad(y, of, dy, retain_graph=True)
-            except Exception as wrong:
-                print("expert_peer:", name, str(wrong)[:200], file=torch_peer.sys.stderr)
+                    made[name] = lambda y=y: torch.autograd.grad(y, leaves, dy, retain_graph=True)
+                except Exception as wrong:
+                    print("expert_peer:", name, str(wrong)[:200], file=torch_peer.sys.stderr)
         return made
 
     # Rows of all experts, one after another: tokens, order, ends, weights.
