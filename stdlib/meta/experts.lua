@@ -53,7 +53,7 @@ function expert_layer.prepare(tokens, gate_up, down, routing, options) end
 ---@param gate_up Tensor (2F,D,E)
 ---@param down Tensor (D,F,E)
 ---@param routing table of route
----@param options? table `gradient`, a function (gate, up); `out`, `stream`
+---@param options? table `accumulate`; `gradient`, a function (gate, up); `out`, `stream`
 ---@return Tensor # of the tokens
 ---@return Tensor # of gate_up
 ---@return Tensor # of down

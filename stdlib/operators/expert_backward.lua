@@ -16,7 +16,7 @@ local M = {}
 
 local op <const> = "expert_layer_backward"
 local THREADS <const>, WORD <const> = 256, 64 -- threads of a block; bits
-local known <const> = { "gradient", "out", "stream" }
+local known <const> = { "accumulate", "gradient", "out", "stream" }
 
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
@@ -62,6 +62,11 @@ local function read(dY, X, gate_up, down, routing, options)
   local out = options.out or {}
   if type(out) ~= "table" or tiles.type_name(out) == "tensor" then
     fail("out is of type %s; expected tensors by name, as {gate_up = G}", tiles.type_name(out))
+  end
+  p.beta = options.accumulate and 1.0 or nil
+  if p.beta and not (out.gate_up and out.down) then
+    fail("accumulate is %s; give what is added to, {out = {gate_up = G, down = D}}",
+      tostring(options.accumulate))
   end
   for i, wanted in ipairs(results_of(p)) do p[i] = result_of(wanted, out[wanted.name], X, p) end
   return p
@@ -144,8 +149,10 @@ end
 local function each(dY, X, gate_up, down, routing, p, f, g)
   local n, ends, tokens = p.T * p.k, routing.ends, routing.tokens
   local function new(columns) return on_device.new(X.device, X.dtype, row_major{ n, columns }) end
-  local function multiply(A, B, C, more)
-    f(A, B, C, { groups = ends, stream = p.stream, scatter = more })
+  local function multiply(A, B, C, how)
+    how = how or {}
+    how.groups, how.stream = ends, p.stream
+    f(A, B, C, how)
   end
   local function gathered(x)
     local rows = new(p.D)
@@ -157,14 +164,15 @@ local function each(dY, X, gate_up, down, routing, p, f, g)
   multiply(own, gate_up, both)
   multiply(dy, select(down, 1, 0, 2), dhidden)
   g(derive(p, X, both, dhidden, routing.weights, p[4]))
-  multiply(select(both, 1, 0), select(own, 1, 0), p[2])
-  multiply(select(dy, 1, 0), select(dhidden, 1, 0), p[3])
-  multiply(both, select(gate_up, 1, 0, 2), rows, routing.places)
+  multiply(select(both, 1, 0), select(own, 1, 0), p[2], { beta = p.beta })
+  multiply(select(dy, 1, 0), select(dhidden, 1, 0), p[3], { beta = p.beta })
+  multiply(both, select(gate_up, 1, 0, 2), rows, { scatter = routing.places })
   g{ parts.sum_step(p, rows, p[1], p.stream) }
 end
 
 -- Gradients of no tokens.
 local function clear_weights(p)
+  if p.beta then return end
   clear(p[2])
   clear(p[3])
 end

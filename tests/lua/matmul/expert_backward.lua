@@ -101,6 +101,27 @@ do
 end
 -- expect: (0,24):(24,1)	true	true
 
+-- Added to what is there: twice the gradients, which are rounded once.
+do
+  local T, D, F, E, k = 30, 24, 16, 4, 2
+  local X, dY = randn(bf16, row_major{T, D}), randn(bf16, row_major{T, D})
+  local W1, W2 = weights_of(bf16, 2 * F, D, E), weights_of(bf16, D, F, E)
+  local r = experts.route(randn(f32, row_major{T, E}), k)
+  local out = { gate_up = zeros(f32, W1.layout):to(here), down = zeros(f32, W2.layout):to(here) }
+  local _, once, down = experts.expert_layer_backward(dY, X, W1, W2, r)
+  local how = {out = out, accumulate = true}
+  for _ = 1, 2 do experts.expert_layer_backward(dY, X, W1, W2, r, how) end
+  local function is_twice(x, y)
+    local a, b = numbers(view(x, layout{size(x)})), numbers(view(y, layout{size(y)}))
+    for i, v in pairs(a) do
+      if math.abs(v - 2 * b[i]) > 0.01 * math.abs(v) + 1e-3 then return false end
+    end
+    return true
+  end
+  print(is_twice(out.gate_up, once), is_twice(out.down, down))
+end
+-- expect: true	true
+
 -- {====== The router ======
 
 -- The derivative of a sum of weights times d, by differences.
