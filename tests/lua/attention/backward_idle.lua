@@ -42,3 +42,7 @@ print(try(config_of(small, 2), 4, {1, 3, 3, 390, 70, 64}, {}))                  
 print(try(config_of(small, 2), 3, {2, 4, 2, 40, 70, 24}, {}))                   -- expect: true
 print(try(config_of(deep, 2), 4, {1, 3, 3, 200, 40, 80}, {dtype = f16}))        -- expect: true
 print(try(config_of(deepest, 4), 4, {1, 3, 3, 200, 40, 200}, {}))               -- expect: true
+-- Blocks stay for the first problem of a configuration, and not for the second.
+local both = config_of(deep, 2)
+print(try(both, 3, {1, 1, 1, 40, 390, 80}, {}))                                 -- expect: true
+print(try(both, 3, {1, 1, 1, 40, 100, 80}, {}))                                 -- expect: true
