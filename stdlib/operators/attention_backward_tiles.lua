@@ -8,9 +8,10 @@ M.PAIR = 2
 
 local HEADS_AT_ONCE <const> = 4 -- measured on an H200: 8 % faster than 1 for 16 heads of 8192
 
---- Heads whose blocks come in turn, not one head after the other.
+--- Heads whose blocks come in turn, not one head after the other. Turns by_depth are slower so.
 function M.heads_at_once(variant)
-  return variant.causal and not variant.deterministic and HEADS_AT_ONCE or 1
+  local is_slower = variant.deterministic and variant.by_depth
+  return variant.causal and not is_slower and HEADS_AT_ONCE or 1
 end
 
 --- The tile of keys, key head and batch of tile i of all, where a head has n, one after the other.
@@ -21,7 +22,7 @@ end
 
 --- The same where causal: the first keys have the most tiles of queries to go through. So a few
 --- heads come at once: first blocks of their first keys, last those of their last ones, which are
---- short. There are so many heads in all batches.
+--- short; with turns it is the other way round. There are so many heads in all batches.
 function M.causal_place_of(variant, i, n, kv_heads, heads)
   local high, rank = 1, 0 -- tiles of keys that come together
   if variant.pair then
