@@ -38,23 +38,28 @@ local POLYNOMIAL <const> = { 0x1.5c08e6p-10, 0x1.3d0c52p-7, 0x1.c6b6e4p-5, 0x1.e
   0x1.62e428p-1, 0x1.000002p+0 }
 local SHORT <const> = { 0x1.3997d6p-7, 0x1.ca1440p-5, 0x1.ec06dap-3, 0x1.62e0dcp-1, 0x1.ffffe8p-1 }
 
--- 2^(d factor) of an f32 d; below LEAST and of NaN that of LEAST, above SLACK that of SLACK. Few
--- instructions, all of them exact to the last bit on both engines, unlike fast.exp.
+-- 2^(d factor) of an f32 d from LEAST / factor to SLACK / factor. Few instructions, all of them
+-- exact to the last bit on both engines, unlike fast.exp.
 local function power_of_2(d, factor, coefficients)
-  local within = min(max(d, LEAST / factor), SLACK / factor)
-  local sum = fma(within, factor, f32(MAGIC))
-  local fraction, p = fma(within, factor, -(sum - MAGIC)), f32(coefficients[1])
+  local sum = fma(d, factor, f32(MAGIC))
+  local fraction, p = fma(d, factor, -(sum - MAGIC)), f32(coefficients[1])
   for i = 2, #coefficients do p = fma(p, fraction, f32(coefficients[i])) end
   return bitcast(bitcast(p, u32) + (bitcast(sum, u32) << 23), f32)
 end
 
 --- What row:draw needs to add up weights 2^((v - base) factor) in one pass: a thread's base is at
 --- most SLACK / factor below its largest v. Its sum has 2^LEAST of what is not drawn, which no sum
---- shows.
+--- shows. `power_below`: the weight of any v not above a finite top, 2^LEAST of what is not drawn.
 function M.by_powers(factor, is_narrow)
   local coefficients = is_narrow and SHORT or POLYNOMIAL
   local function distance(v, top) return v - min(top, MOST) end
-  local function power(v, top) return power_of_2(distance(v, top), factor, coefficients) end
+  local function power_below(v, top)
+    return power_of_2(max(v - top, LEAST / factor), factor, coefficients)
+  end
+  local function power(v, top)
+    local within = min(max(distance(v, top), LEAST / factor), SLACK / factor)
+    return power_of_2(within, factor, coefficients)
+  end
   local function weight(v, top)
     return where(distance(v, top) >= LEAST / factor, power(v, top), 0.0)
   end
@@ -65,14 +70,14 @@ function M.by_powers(factor, is_narrow)
       sum, base = sum * weight(base, most), min(most, MOST)
     end
     local more, n = {}, #values + 1 -- a power of two
-    for e = 0, n - 1 do more[e] = power_of_2(values[e] - base, factor, coefficients) end
+    for e = 0, n - 1 do more[e] = power(values[e], base) end
     while n > 1 do
       n = n // 2
       for e = 0, n - 1 do more[e] = more[e] + more[e + n] end
     end
     return base, sum + more[0]
   end
-  return { distance = distance, power = power, weight = weight, add_vector = add_vector,
+  return { distance = distance, weight = weight, power_below = power_below, add_vector = add_vector,
     start = { cast(-math.huge, f32), cast(0, f32) },
     moved = function(sums, bases, all) return { sums[1] * weight(bases[1], all[1]) } end }
 end

@@ -1,17 +1,18 @@
 -- selection_draw.lua: a random column of each row among all of them, the least set with a
 -- probability of p, or those that are not too far below the largest. A block reads a row once. It
 -- keeps the largest element of each vector in shared memory, and adds up what vectors would weigh
--- if all of their elements were the largest. Then each lane of a warp proposes a column: a vector
--- by that sum, and one of its elements, which it takes with the probability of the element's weight
--- beside that of the largest one. So columns are taken by their own weights, and the first lane
--- that takes one has the row's result. Of the least set, some are taken, and another read of the
--- row finds which of them are in it.
+-- if all of their elements were the largest. Then some threads propose a column each: a vector by
+-- that sum, and one of its elements, which is taken with the probability of the element's weight
+-- beside that of the largest one. So columns are taken by their own weights, and the first one that
+-- is taken is the row's result. For the least set, some are taken, and another read of the row
+-- finds which of them are in it.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
 local vectors = require "cuttle.selection_vectors"
 local M = {}
 
 local WARP <const>, THREADS <const> = 32, 1024
+local PROPOSERS <const> = 128 -- threads, of which some propose what may be drawn
 
 -- {====== Reading the row ======
 
@@ -30,7 +31,7 @@ end
 local function add_up(c, row, d, top)
   local own = cast(0, f32)
   for v in range(threadIdx.x, c.n, THREADS, { unroll = 4 }) do
-    own = own + d.weight(cast(row.largest[v], f32), top)
+    own = own + d.of_vector(cast(row.largest[v], f32), top)
   end
   return own
 end
@@ -51,17 +52,17 @@ end
 local function vector_of(c, row, d, top, t, rest)
   local at, weight, left = i32(-1), cast(0, f32), rest
   for v in range(t, c.n, THREADS, { unroll = 4 }) do
-    local own = d.weight(cast(row.largest[v], f32), top)
+    local own = d.of_vector(cast(row.largest[v], f32), top)
     if left >= 0.0 and own > 0.0 then at, weight = v, own end
     left = left - cast(own, f64)
   end
   return at, weight
 end
 
--- {column, value, takes} that the lane proposes: `takes`: it takes the column.
-local function propose(c, row, d, top, round)
-  local number = cast(blockIdx.x, i64) << 32 | cast(round * WARP + threadIdx.x, i64)
-  local a, b, which, chance = rand_u32x4(d.seed, number)
+-- {column, value, takes} that the thread proposes, the number-th proposal of the row: `takes`: it
+-- takes the column.
+local function propose(c, row, d, top, number)
+  local a, b, which, chance = rand_u32x4(d.seed, cast(blockIdx.x, i64) << 32 | cast(number, i64))
   local goal = choices.unit(a, b) * row.sums[THREADS - 1]
   local t = thread_of(row.sums, goal)
   local before = where(t > 0, row.sums[max(t - 1, 0)], 0.0)
@@ -72,22 +73,77 @@ local function propose(c, row, d, top, round)
   return { column = column, value = value, takes = takes }
 end
 
--- The first of the warp's proposals that are taken, at most c.most of them, to row.taken; `round`
--- is the number of the first proposals. Returns the number of the next ones.
-local function take(c, row, d, top, round)
-  local n = i32(0)
-  while n == 0 and row.sums[THREADS - 1] > 0.0 do
-    local mine = propose(c, row, d, top, round)
-    local takers = ballot(mine.takes)
-    local place = popc(takers & (u32(1) << cast(threadIdx.x, u32)) - 1)
-    if mine.takes and place < c.most then
-      row.taken.columns[place], row.taken.values[place] = mine.column, mine.value
+-- The column of the first proposal that is taken, -1: none. Threads make n proposals at a time,
+-- from that number on: once, or until one is taken or there is no weight.
+local function first_taken(c, row, d, top, own, n, number, is_once)
+  row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
+  if threadIdx.x == 0 then row.taken.first[0] = n end
+  sync_threads()
+  local column, goes_on = i32(-1), row.sums[THREADS - 1] > 0.0
+  while goes_on do
+    if threadIdx.x < n then
+      local mine = propose(c, row, d, top, number + threadIdx.x)
+      row.taken.columns[threadIdx.x] = mine.column
+      if mine.takes then atomic_min(row.taken.first, 0, cast(threadIdx.x, i32)) end
     end
-    n, round = min(popc(takers), c.most), round + 1
+    sync_threads()
+    local first = row.taken.first[0]
+    sync_threads() -- all have read it
+    if first < n then column = row.taken.columns[first] end
+    number, goes_on = number + n, first == n and not is_once
   end
-  if threadIdx.x == 0 then row.taken.count[0] = n end
-  sync_warp()
-  return round
+  return column
+end
+
+-- The row's column among all, or among those that are not too far below the largest: they are
+-- likely to be among many proposals, so the weights of others are left out only if they are not.
+local function draw_one(c, row, d, top, own)
+  if not c.has_min then return first_taken(c, row, d, top, own, WARP, i32(0), false) end
+  local column = first_taken(c, row, d, top, own, PROPOSERS, i32(0), true)
+  if column < 0 then
+    local few = setmetatable({ of_vector = d.weight }, { __index = d })
+    own = add_up(c, row, few, top)
+    column = first_taken(c, row, few, top, own, WARP, i32(PROPOSERS), false)
+  end
+  return column
+end
+
+-- A warp puts the first of the proposals that is taken, then the first one with a larger value, and
+-- so on, at most c.most, into row.chosen.
+local function find_larger(c, row)
+  local taken, chosen, above, n = row.taken, row.chosen, cast(-math.huge, f32), i32(0)
+  local own, each = {}, PROPOSERS // WARP
+  for i = 0, each - 1 do own[i] = taken.values[threadIdx.x + i * WARP] end
+  for i = 0, c.most - 1 do
+    local first = i32(PROPOSERS)
+    for j = each - 1, 0, -1 do
+      first = where(own[j] > above, cast(threadIdx.x + j * WARP, i32), first)
+    end
+    first = warp_reduce(first, "min")
+    if first < PROPOSERS then
+      above, n = taken.values[first], i + 1
+      if threadIdx.x == 0 then chosen.columns[i], chosen.values[i] = taken.columns[first], above end
+    end
+  end
+  if threadIdx.x == 0 then chosen.count[0] = n end
+end
+
+-- Chooses some columns, of the first proposals of which any is taken; none if nothing can be drawn.
+-- Their count is 0 before. `number` is that of the first proposal; returns the next one.
+local function choose(c, row, d, top, number)
+  local goes_on = row.sums[THREADS - 1] > 0.0
+  while goes_on do
+    if threadIdx.x < PROPOSERS then
+      local mine = propose(c, row, d, top, number + threadIdx.x)
+      row.taken.columns[threadIdx.x] = mine.column
+      row.taken.values[threadIdx.x] = where(mine.takes, mine.value, -math.huge)
+    end
+    sync_threads()
+    if threadIdx.x < WARP then find_larger(c, row) end
+    sync_threads()
+    number, goes_on = number + PROPOSERS, row.chosen.count[0] == 0
+  end
+  return number
 end
 
 -- {====== The least set with the probability p ======
@@ -96,15 +152,15 @@ end
 local function first_within(c, row, d, top, p)
   local zero, values = cast(0, f32), {}
   local sums = { [0] = zero } -- of all elements; of those above each value
-  for i = 1, c.most do sums[i], values[i] = zero, row.taken.values[i - 1] end
+  for i = 1, c.most do sums[i], values[i] = zero, row.chosen.values[i - 1] end
   vectors.each_batch(c, row, function(at, now, last)
     for i = 0, last do
       for e = 0, c.width - 1 do
         local v = cast(now[{ e, i }], f32)
-        local w = d.by.power(v, top)
+        local w = d.by.power_below(v, top)
         if vectors.is_in(c, at[i]) ~= true then w = where(at[i] < c.n, w, 0.0) end
         sums[0] = sums[0] + w
-        for j = 1, c.most do sums[j] = sums[j] + where(v > values[j], w, 0.0) end
+        for j = 1, c.most do sums[j] = fma(w, where(v > values[j], f32(1), 0.0), sums[j]) end
       end
     end
   end)
@@ -112,30 +168,32 @@ local function first_within(c, row, d, top, p)
   for i = 0, c.most do all[i] = block_reduce(cast(sums[i], f64), "add") end
   local found = i32(-1)
   for i = c.most, 1, -1 do
-    local is_within = all[i] < all[0] * cast(p, f64) and i <= row.taken.count[0]
+    local is_within = all[i] < all[0] * cast(p, f64) and i <= row.chosen.count[0]
     found = where(is_within, i - 1, found)
   end
   return found
 end
 
--- The row's column. Elements up to one that is not in the least set are not in it either.
+-- The row's column. What is not larger than an element outside of the least set is not in it
+-- either, so the first taken one of the set is among those that are larger than all before them.
 local function draw_within(c, row, d, top, p, own)
-  local column, round, goes_on = i32(0), i32(0), true
+  d.of_vector = d.weight
+  if c.has_min then own = add_up(c, row, d, top) end
+  local column, number, goes_on = i32(0), i32(0), true
   while goes_on do
     row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
+    if threadIdx.x == 0 then row.chosen.count[0] = 0 end
     sync_threads()
-    if threadIdx.x < WARP then round = take(c, row, d, top, round) end
-    sync_threads()
-    local n = row.taken.count[0]
+    number = choose(c, row, d, top, number)
+    local n = row.chosen.count[0]
     goes_on = n > 0
     if goes_on then
-      local found = first_within(c, row, d, top, p)
+      local found = i32(0) -- nothing is above the largest element
+      if row.chosen.values[0] < top then found = first_within(c, row, d, top, p) end
       if found >= 0 then
-        column, goes_on = row.taken.columns[found], false
+        column, goes_on = row.chosen.columns[found], false
       else
-        for i = 0, c.most - 1 do
-          if i < n then d.floor[0] = max(d.floor[0], row.taken.values[i]) end
-        end
+        d.floor[0] = row.chosen.values[n - 1]
         own = add_up(c, row, d, top)
       end
     end
@@ -146,7 +204,7 @@ end
 
 -- {====== Kernels ======
 
-local CANDIDATES <const> = 4 -- whose places in the least set one read of the row finds
+local CANDIDATES <const> = 3 -- whose places in the least set one read of the row finds
 
 -- What an element weighs beside the row's largest: 0 if it may not be drawn.
 local function weights(c, factor, log2_min_p, seed)
@@ -155,6 +213,7 @@ local function weights(c, factor, log2_min_p, seed)
     d.floor = fragment(f32, 1)
     d.floor[0] = -math.huge
   end
+  d.of_vector = d.by.weight -- what a vector's largest element weighs in the sums of vectors
   function d.weight(v, top)
     local w = d.by.weight(v, top)
     if c.has_min then w = where(d.by.distance(v, top) >= log2_min_p / factor, w, 0.0) end
@@ -164,30 +223,21 @@ local function weights(c, factor, log2_min_p, seed)
   return d
 end
 
--- c: has_min, has_p, most (proposals that are taken at once), and what selection_vectors.lua asks.
+-- c: has_min, has_p, most (proposals that are looked at in one read), and what
+-- selection_vectors.lua asks.
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
     local row = { x = x, start = call.like(blockIdx.x, size(x)) * c.n,
       largest = shared(c.dtype, c.n), sums = shared(f64, THREADS),
-      taken = { columns = shared(i32, c.most), values = shared(f32, c.most),
+      taken = { columns = shared(i32, PROPOSERS), values = shared(f32, PROPOSERS),
+        first = shared(i32, 1) },
+      chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
         count = shared(i32, 1) } }
     local d = weights(c, factor, log2_min_p, seed)
     grid_dependency_wait()
     local own, top = read_row(c, row, d)
-    if c.has_min then own = add_up(c, row, d, top) end
-    if c.has_p then
-      local column = draw_within(c, row, d, top, p, own)
-      if threadIdx.x == 0 then out[blockIdx.x] = column end
-    else
-      row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
-      sync_threads()
-      if threadIdx.x < WARP then
-        take(c, row, d, top, i32(0))
-        if threadIdx.x == 0 then
-          out[blockIdx.x] = where(row.taken.count[0] > 0, row.taken.columns[0], 0)
-        end
-      end
-    end
+    local column = c.has_p and draw_within(c, row, d, top, p, own) or draw_one(c, row, d, top, own)
+    if threadIdx.x == 0 then out[blockIdx.x] = max(column, 0) end
   end)
 end
 
@@ -201,7 +251,8 @@ function M.step(x, out, o)
   local width, n = vectors.of_rows(x)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
-    has_min = o.min_p ~= nil, has_p = o.p ~= nil, most = o.p and CANDIDATES or 1 }
+    has_min = o.min_p ~= nil, has_p = o.p ~= nil,
+    most = CANDIDATES }
   local key = ("%s %d %s %s"):format(c.dtype.name, c.n, c.has_min, c.has_p)
   made[key] = made[key] or make(c)
   return { kernel = made[key], launch = { grid = x.n_rows, block = THREADS, pdl = true },

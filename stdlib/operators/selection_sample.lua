@@ -133,6 +133,13 @@ local function limit_of(c, own, k)
   return value_of(top.limit_of(c, mine, k))
 end
 
+-- Puts an element into the list, and notes the number of the largest one.
+local function put(list, v, column)
+  local number = numbers.number(v, true)
+  atomic_min(list.best, 0, number)
+  top.put(list, number, column)
+end
+
 -- Puts the first k elements, all that equal the last of these, and some others into the list, and
 -- returns how many there are, perhaps more than it holds. NaN is passed over.
 local function take_by_values(c, row, list, k)
@@ -140,7 +147,7 @@ local function take_by_values(c, row, list, k)
   local limit = limit_of(c, own, k)
   if own >= limit then
     each_value(c, row, function(i, v)
-      if v >= limit then top.put(list, numbers.number(v, true), i) end
+      if v >= limit then put(list, v, i) end
     end)
   end
   sync_threads()
@@ -170,7 +177,7 @@ local function take_by_vectors(c, row, list, k)
   for i in range(threadIdx.x, min(near.count[0], c.capacity) * c.width, c.threads) do
     local column = near.numbers[i // c.width] * c.width + i % c.width
     local v = cast(row.x[row.first + column], f32)
-    if v >= limit then top.put(list, numbers.number(v, true), column) end
+    if v >= limit then put(list, v, column) end
   end
   sync_threads()
   return where(near.count[0] > c.capacity, c.capacity + 1, list.count[0])
@@ -178,11 +185,11 @@ end
 
 -- {====== The draw ======
 
--- What comes before each thread's weights, and the weight of the row at which the draw is. Without
--- weights it is beyond them all.
-local function aim(own, u)
-  local before, total = block_scan(own, "add", { exclusive = true, init = u64(0) })
-  return before, min(cast(u * cast(total, f64), u64), max(total, u64(1)) - 1)
+local WARP <const> = 32
+
+-- The weight of the row at which the draw is. Without weights it is beyond them all.
+local function goal_of(total, u)
+  return min(cast(u * cast(total, f64), u64), max(total, u64(1)) - 1)
 end
 
 -- Draws from the whole row.
@@ -201,7 +208,8 @@ local function draw_from_row(c, row, d, k)
     end)
   end
   each(function(_, weight) own[0] = own[0] + weight end)
-  local before, at = aim(own[0], d.u)
+  local before, total = block_scan(own[0], "add", { exclusive = true, init = u64(0) })
+  local at = goal_of(total, d.u)
   if before <= at and at < before + own[0] then
     own[1] = before
     each(function(i, weight)
@@ -211,44 +219,53 @@ local function draw_from_row(c, row, d, k)
   end
 end
 
--- The list's n elements in order: the thread's own number, column and value; and all numbers.
-local function in_order(c, list, n)
-  local t, rank = threadIdx.x, i32(0)
-  local sorted = { numbers = shared(u32, c.capacity), columns = shared(i32, c.capacity) }
+-- The weights of the list's n elements beside the largest, in shared memory.
+local function weights_of(c, d, list, n)
+  local weights, t = shared(u32, c.capacity), threadIdx.x
   if t < n then
-    local number, column = list.numbers[t], list.columns[t]
-    for i in range(0, n, { unroll = 8 }) do
-      local other = list.numbers[i]
-      local is_before = other < number or other == number and list.columns[i] < column
-      rank = rank + where(is_before, 1, 0)
-    end
-    sorted.numbers[rank], sorted.columns[rank] = number, column
+    weights[t] = weight_of({ scale = d.scale }, value_of(list.numbers[t]), value_of(list.best[0]))
   end
   sync_threads()
-  local place = min(t, n - 1)
-  local number = sorted.numbers[place]
-  return sorted, number, sorted.columns[place], value_of(number)
+  return weights
 end
 
--- Draws from a list of n > 0 elements, in any order, at most one for each thread. The first k
--- elements that are numbers and all that equal the last of these are among them.
-local function draw_from_list(c, d, list, n, k)
-  local t, best, last = threadIdx.x, shared(f32, 1), shared(u32, 1)
-  local sorted, number, column, v = in_order(c, list, n)
-  if t == 0 then best[0] = v end
-  sync_threads()
-  local is_in = t < n and number <= sorted.numbers[min(k, n) - 1]
-  if c.has_p then
-    local own = cast(where(is_in, weight_of({ scale = d.scale }, v, best[0]), u32(0)), u64)
-    local before, total = block_scan(own, "add", { exclusive = true, init = u64(0) })
-    local need = needed(total, d.p)
-    if before < need and need <= before + own then last[0] = number end
-    sync_threads()
-    is_in = is_in and total > 0 and number <= last[0]
+-- The list's element that the thread and its neighbours have: how many are larger, and the weight
+-- of those that come before it. is_one: the thread is the first one of those that have one.
+local function place_of(c, list, weights, n)
+  local t, lanes = threadIdx.x, c.threads // c.capacity
+  local at, n_larger, before = min(t // lanes, n - 1), i32(0), u64(0)
+  local number, column = list.numbers[at], list.columns[at]
+  if t // WARP * (WARP // lanes) < n then -- the warp has one of them
+    for i in range(t % lanes, n, lanes, { unroll = 8 }) do
+      local other = list.numbers[i]
+      local is_equal_before = other == number and list.columns[i] < column
+      n_larger = n_larger + where(other < number, 1, 0)
+      before = before + where(other < number or is_equal_before, cast(weights[i], u64), u64(0))
+    end
+    n_larger, before = warp_reduce(n_larger, "add", lanes), warp_reduce(before, "add", lanes)
   end
-  local own = cast(where(is_in, weight_of(d, v, best[0]), u32(0)), u64)
-  local before, at = aim(own, d.u)
-  if before <= at and at < before + own then d.out[blockIdx.x] = column end
+  return { is_one = t % lanes == 0 and t // lanes < n, number = number, column = column,
+    weight = cast(weights[at], u64), n_larger = n_larger, before = before }
+end
+
+-- Draws from a list of n > 0 elements, in any order. The first k elements that are numbers and all
+-- that equal the last of these are among them.
+local function draw_from_list(c, d, list, n, k)
+  local one = place_of(c, list, weights_of(c, d, list, n), n)
+  local is_in, last = one.is_one and one.n_larger < k, shared(u32, 1)
+  if c.has_p then
+    local total = block_reduce(where(is_in, one.weight, u64(0)), "add")
+    local need = needed(total, d.p)
+    if is_in and one.before < need and need <= one.before + one.weight then
+      last[0] = one.number
+    end
+    sync_threads()
+    is_in = is_in and total > 0 and one.number <= last[0]
+  end
+  local v, best = value_of(one.number), value_of(list.best[0])
+  local own = cast(where(is_in, weight_of(d, v, best), u32(0)), u64)
+  local at = goal_of(block_reduce(own, "add"), d.u)
+  if one.before <= at and at < one.before + own then d.out[blockIdx.x] = one.column end
 end
 
 -- c: threads, capacity (of a list, at most one element for each thread), has_k, has_p, has_min,
@@ -266,8 +283,8 @@ local function make(c)
       draw_from_row(c, row, d, k)
     else
       local list = { numbers = shared(u32, c.capacity), columns = shared(i32, c.capacity),
-        count = shared(i32, 1) }
-      if threadIdx.x == 0 then list.count[0] = 0 end
+        count = shared(i32, 1), best = shared(u32, 1) }
+      if threadIdx.x == 0 then list.count[0], list.best[0] = 0, ~u32(0) end
       sync_threads()
       local n = (c.n and take_by_vectors or take_by_values)(c, row, list, k)
       if n > 0 and n <= c.capacity then
@@ -302,7 +319,7 @@ local function kernel_of(x, o)
     copies = call.target(x).shared >= 98304 and 4 or 1 }
   if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
   if c.groups then c.n = select(2, vectors.of_rows(x)) end
-  if c.groups then c.capacity = CAPACITY end
+  if c.groups then c.capacity, c.unroll = CAPACITY, 1 end -- passes over the row are an exception
   local key = ("%d %s %s %s %d %d %d %s %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
     c.least, c.copies, c.groups, c.n)
   made[key] = made[key] or make(c)

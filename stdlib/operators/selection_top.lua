@@ -45,10 +45,10 @@ end
 local function number_at(c, row, i) return number_of(c, row.x[row.first + i], row.x.dtype) end
 
 --- f(i, number, element) of each element of the row that a thread has: vectors of c.width, which
---- divides the columns.
+--- divides the columns, c.unroll (nil: 4) at once.
 function M.each_element(c, row, f)
   local first = row.first // c.width
-  for v in range(threadIdx.x, row.columns // c.width, c.threads, { unroll = 4 }) do
+  for v in range(threadIdx.x, row.columns // c.width, c.threads, { unroll = c.unroll or 4 }) do
     local now = fragment(row.x.dtype, c.width)
     copy(tile(row.x, { c.width }, { first + v }), now)
     for e = 0, c.width - 1 do f(v * c.width + e, number_of(c, now[e], now.dtype), now[e]) end
