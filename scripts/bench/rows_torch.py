@@ -226,6 +226,10 @@ def compare(name, given, copy_rate):
 
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+if DEVICE.type == "cuda":  # PyTorch captures no backward pass that is the first one of a process
+    first = torch.ones(8, device=DEVICE, requires_grad=True)
+    twice = 2 * first
+    replays_of(lambda: torch.autograd.grad(twice, first, torch.ones_like(twice), retain_graph=True), 1)
 for shape in SHAPES:
     rows, columns = (int(n) for n in shape.split("x"))
     given, rate = data(rows, columns), None

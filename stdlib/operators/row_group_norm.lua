@@ -161,20 +161,20 @@ M.group_norm_backward = operator.new("group_norm_backward",
     local p = read(x, groups)
     check_like(dy, x, "dy")
     check_channels(weight, p, "weight")
-    local out, stream = read_options(options)
+    local out = read_options(options)
     local dx = result_like(out[1], x, p, "out[1]")
     local sums, dtype = {}, x.dtype == f64 and f64 or f32
     for i = 1, 2 do
       sums[i] = on_device.scratch(p.device, dtype, row_major { p.images, p.groups, p.channels, 1 })
     end
     launch.rows(of_image, as_channels(dy, p), as_channels(x, p), spread(mean, p),
-      spread(scale, p), { out = sums, stream = stream })
+      spread(scale, p), { out = sums })
     -- Last of what reads dy and x, as dx may take the place of one of them.
     launch.rows(backward_for(p.pixels), as_groups(dy, p), as_groups(x, p), weight, mean, scale,
-      groups, p.channels, { out = as_groups(dx, p), stream = stream })
+      groups, p.channels, { out = as_groups(dx, p) })
     local all = row_major { p.images, groups * p.channels }
     return dx, launch.rows(over_images, view(sums[1], all), view(sums[2], all),
-      { out = out[2] and { out[2], out[3] }, stream = stream })
+      { out = out[2] and { out[2], out[3] } })
   end)
 
 return M

@@ -1,8 +1,8 @@
 -- row_operator.lua: operators of rows that launch several kernels, called, prepared and explained
 -- as a row_kernel is. Such an operator is a function f(launch, ...) that returns its results:
 -- launch.rows(k, ...) is a call of the row_kernel k, and launch.matmul(A, B, C, options) one of
--- matmul. Both are done at once, or become steps. The option `work` is memory for what it makes by
--- operator_device.lua's scratch.
+-- matmul. Both are done at once, or become steps. All have the options `stream`, as in a launch,
+-- and `work`, memory for what they make by operator_device.lua's scratch.
 local arguments = require "cuttle.arguments"
 local launches = require "cuttle.operator_steps"
 local on_device = require "cuttle.operator_device"
@@ -15,8 +15,8 @@ local at_once <const> = {
   matmul = function(...) matmul(...) end,
 }
 
--- A launch that collects steps and, for each call, a text.
-local function collector(steps, texts)
+-- A launch that collects steps in that stream and, for each call, a text.
+local function collector(steps, stream, texts)
   local function add(more, text)
     table.move(more, 1, #more, #steps + 1, steps)
     if texts then texts[#texts + 1] = text() end
@@ -25,11 +25,14 @@ local function collector(steps, texts)
     rows = function(k, ...)
       local given = table.pack(...)
       local more, results = on_device.released(k.steps, k, ...)
+      for _, step in ipairs(more) do step.launch.stream = stream end
       add(more, function() return k.name .. ": " .. k:explain(table.unpack(given)).text end)
       return table.unpack(results)
     end,
-    matmul = function(...)
-      local _, name, more = on_device.released(products.prepare, ...)
+    matmul = function(A, B, C, options)
+      local own = { stream = stream }
+      for name, v in pairs(options or {}) do own[name] = v end
+      local _, name, more = on_device.released(products.prepare, A, B, C, own)
       add(more, function() return "matmul: " .. name end)
     end,
   }
@@ -59,33 +62,32 @@ local function check_self(self)
     .. "rows.linear_cross_entropy:prepare(x, weight, target)")
 end
 
--- The arguments with options that have no `work`, and that.
+-- The arguments with options that have neither `work` nor `stream`, and these.
 local function without_work(...)
   local given = table.pack(...)
-  local options = arguments.take_options(given)
-  if options.work == nil then return table.pack(...) end
-  local others = {}
+  local options, others = arguments.take_options(given), {}
   for name, v in pairs(options) do
-    if name ~= "work" then others[name] = v end
+    if name ~= "work" and name ~= "stream" then others[name] = v end
   end
   given.n = given.n + 1
   given[given.n] = others
-  return given, options.work
+  return given, options.work, options.stream
 end
 
 -- The steps of a call, and its results.
 local function planned(self, ...)
-  local given, work = without_work(...)
+  local given, work, stream = without_work(...)
   if work ~= nil then arguments.check_work(self.name, work, 0) end
   local steps = {}
-  local found = table.pack(on_device.within(work, self.f, collector(steps),
+  local found = table.pack(on_device.within(work, self.f, collector(steps, stream),
     table.unpack(given, 1, given.n)))
   if work ~= nil then arguments.check_work(self.name, work, found[1].most, found[1].place) end
   return steps, table.move(found, 2, found.n, 1, {})
 end
 
 operator_type.__call = function(self, ...)
-  if select(2, without_work(...)) == nil then return self.f(at_once, ...) end
+  local _, work, stream = without_work(...)
+  if work == nil and stream == nil then return self.f(at_once, ...) end
   local steps, results = planned(self, ...)
   launches.run(steps)
   return table.unpack(results)
@@ -108,8 +110,8 @@ end
 --- What is launched for these arguments: {launches =, text =}.
 function Operator:explain(...)
   check_self(self)
-  local steps, texts = {}, {}
-  self.f(collector(steps, texts), ...)
+  local steps, texts, given = {}, {}, (without_work(...))
+  self.f(collector(steps, nil, texts), table.unpack(given, 1, given.n))
   return { launches = #steps, text = joined(texts) }
 end
 

@@ -25,8 +25,7 @@ class _Operator(NamedTuple):
     gives: Tuple[Tuple[str, str], ...]       # arguments, and what has the shape and type of their gradient
     n_gradients: int = 1                     # so many results, the first ones, have gradients: d0, d1
     options: Tuple[str, ...] = ()            # arguments that the language takes by name
-    sums_columns: bool = False               # the gradient has sums of columns, which need memory beside the results
-    works_in: str = ""                       # of "forward" and "backward" those whose launches share other memory
+    works_in: str = ""                       # of "forward" and "backward" those that need memory beside the results
 
 
 def _float32() -> Any:
@@ -63,14 +62,14 @@ _WEIGHT = (("x", "x"), ("weight", "weight"))
 _OPERATORS = {
     "rms_norm": _Operator(
         "Tensor x, Tensor weight, float epsilon", lambda x, *_: (_like(x), _once(x)), "y scale", "x weight scale",
-        _WEIGHT, sums_columns=True),
+        _WEIGHT, works_in="backward"),
     "add_rms_norm": _Operator(
         "Tensor x, Tensor residual, Tensor weight, float epsilon", lambda x, *_: (_like(x), _like(x), _once(x)),
         "y sum scale", "sum weight scale", (("x residual", "sum"), ("weight", "weight")), n_gradients=2,
-        sums_columns=True),
+        works_in="backward"),
     "layer_norm": _Operator(
         "Tensor x, Tensor weight, Tensor bias, float epsilon", lambda x, *_: (_like(x), _once(x), _once(x)),
-        "y mean scale", "x weight mean scale", (*_WEIGHT, ("bias", "weight")), sums_columns=True),
+        "y mean scale", "x weight mean scale", (*_WEIGHT, ("bias", "weight")), works_in="backward"),
     "group_norm": _Operator(
         "Tensor x, SymInt groups, Tensor weight, Tensor bias, float epsilon",
         lambda x, groups, *_: (_like(x), _of_groups(x, groups), _of_groups(x, groups)), "y mean scale",
@@ -112,32 +111,21 @@ def _facts(x: Any) -> Any:
     return (x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % 16) if hasattr(x, "data_ptr") else x
 
 
-def _is_captured(x: Any) -> bool:
-    """Does PyTorch capture a CUDA graph in the current stream?"""
-    import torch
+def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...], works: bool) -> Callable[..., None]:
+    """run(made, *args) of an operator of the language: see torch_define.define.
 
-    return bool(x.is_cuda and torch.cuda.is_current_stream_capturing())
-
-
-def _work_of(function: Any, sizes: Dict[Any, int], made: Tuple[Any, ...], args: Tuple[Any, ...],
-             by_name: Dict[str, Any]) -> Any:
-    """The option `work` of such a call: memory of PyTorch's, so that a CUDA graph that it captures keeps it."""
-    key = tuple(_facts(x) for x in (*args, *made, *by_name.items()))
-    if key not in sizes:
-        sizes[key] = function.work(*args, out=list(made), **by_name)
-    return made[0].new_empty(sizes[key], dtype=_float32())
-
-
-def _run(name: str, names: Tuple[str, ...], options: Tuple[str, ...], sums_columns: bool = False,
-         works: bool = False) -> Callable[..., None]:
-    """run(made, *args) of an operator of the language: see torch_define.define."""
+    Memory that it needs beside its results is PyTorch's, so that a CUDA graph that it captures keeps it.
+    """
     function, sizes = getattr(rows, name), {}
 
     def run(made: Tuple[Any, ...], *args: Any) -> None:
         by_name = {n: x for n, x in zip(names, args) if n in options and x is not None}
         by_place = tuple(x for n, x in zip(names, args) if n not in options)
-        if sums_columns or works and _is_captured(made[0]):
-            by_name["work"] = _work_of(function, sizes, made, by_place, by_name)
+        if works:
+            key = tuple(_facts(x) for x in (*by_place, *made, *by_name.items()))
+            if key not in sizes:
+                sizes[key] = function.work(*by_place, out=list(made), **by_name)
+            by_name["work"] = made[0].new_empty(sizes[key], dtype=_float32())
         function(*by_place, out=list(made), **by_name)
 
     return run
@@ -153,14 +141,14 @@ def _define_gradient(name: str, o: _Operator, types: Dict[str, str]) -> Any:
         return tuple(_like(given[like]) for _, like in o.gives)
 
     return define(f"{name}_backward", arguments, outputs, len(o.gives),
-                  _run(f"{name}_backward", names, o.options, o.sums_columns, "backward" in o.works_in))
+                  _run(f"{name}_backward", names, o.options, "backward" in o.works_in))
 
 
 def _define(name: str, o: _Operator) -> Any:
     """The operator cuttle::NAME, with its gradient."""
     types, results = _types(o.arguments), o.results.split()
     op = define(name, o.arguments, o.outputs, len(results),
-                _run(name, tuple(types), o.options, works="forward" in o.works_in))
+                _run(name, tuple(types), o.options, "forward" in o.works_in))
     gradient, keeps = _define_gradient(name, o, types), o.keeps.split()
     are_tensors = [types.get(n, "Tensor") == "Tensor" for n in keeps]
 

@@ -239,7 +239,7 @@ do -- in memory that is given
     local options, n_args = {chunk = name:find "gradients" == nil and 30 or nil}, #args + 1
     args[n_args] = options
     local plain = {rows[name](table.unpack(args))}
-    options.work = zeros(f32, rows[name]:work(table.unpack(args)))
+    options.work, options.stream = zeros(f32, rows[name]:work(table.unpack(args))), stream()
     for i, t in ipairs{rows[name](table.unpack(args))} do
       same = same and allclose(t, plain[i], {rtol = 0, atol = 0}) and options.work[0] ~= 0
     end
