@@ -77,3 +77,20 @@ end
 -- expect: 32768	resident	4	true
 -- expect: 40960	resident	5	true
 -- expect: 73728	resident	9	true
+
+do -- in which turn of its blocks a row comes does not show
+  local x, w = randn(bf16, row_major{7, COLUMNS}), randn(bf16, COLUMNS)
+  local _, mean, deviation = rows.layer_norm(x, w, w, 0.0)
+  local _, scale = rows.rms_norm(x, w, 0.0)
+  local wrong = 0
+  for r = 0, 6 do
+    local own = view(tile(x, {1, COLUMNS}, {r, 0}), row_major{1, COLUMNS})
+    local _, a, b = rows.layer_norm(own, w, w, 0.0)
+    local _, c = rows.rms_norm(own, w, 0.0)
+    for t, of_all in pairs{[a] = mean, [b] = deviation, [c] = scale} do
+      if t[{0, 0}] ~= of_all[{r, 0}] then wrong = wrong + 1 end
+    end
+  end
+  print(wrong)
+end
+-- expect: 0
