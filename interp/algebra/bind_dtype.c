@@ -105,8 +105,11 @@ static int call(lua_State *L) {
     value_push(L, value_cast(L, 2, t, ct_dtypes[t].name));
     return 1;
   }
+  if (lua_isnone(L, 2) || (t != CT_bool && lua_type(L, 2) != LUA_TNUMBER)) {
+    lua_remove(L, 1); /* x is the first argument of a call */
+    diag_type_error(L, 1, ct_dtypes[t].name, t == CT_bool ? "a value" : "a number");
+  }
   if (t == CT_bool) {
-    luaL_checkany(L, 2);
     number_push(L, (TypedNumber){.dtype = t, .i = lua_toboolean(L, 2)});
   } else {
     number_push(L, convert(L, 2, t));

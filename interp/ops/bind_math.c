@@ -32,7 +32,7 @@ static int call_pair(lua_State *L) {
   lua_settop(L, 2);
   bool has_value = value_test(L, 1, NULL) || value_test(L, 2, NULL);
   if (f->ir == NULL || !has_value) {
-    lua_pushnumber(L, pairs[at].host(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
+    lua_pushnumber(L, pairs[at].host(diag_to_number(L, 1, name), diag_to_number(L, 2, name)));
     return 1;
   }
   CtVal x, y;
@@ -52,10 +52,17 @@ static void check_integer(lua_State *L, const CtIr *ir, CtVal v) {
   }
 }
 
+static lua_Unsigned host_word(lua_State *L, int idx) {
+  if (!lua_isinteger(L, idx)) {
+    (void)diag_to_number(L, idx, "mulhi");
+    diag_error(L, "mulhi: an integer expected, got %s", luaL_tolstring(L, idx, NULL));
+  }
+  return (lua_Unsigned)lua_tointeger(L, idx);
+}
+
 /* Of two Lua integers. */
 static int mulhi_host(lua_State *L) {
-  lua_Unsigned x = (lua_Unsigned)luaL_checkinteger(L, 1);
-  lua_Unsigned y = (lua_Unsigned)luaL_checkinteger(L, 2);
+  lua_Unsigned x = host_word(L, 1), y = host_word(L, 2);
   lua_Unsigned minus = ((lua_Integer)x < 0 ? y : 0) + ((lua_Integer)y < 0 ? x : 0);
   lua_pushinteger(L, (lua_Integer)(__umul64hi(x, y) - minus));
   return 1;
@@ -102,7 +109,7 @@ static int call_kind(lua_State *L) {
   int at = (int)lua_tointeger(L, lua_upvalueindex(1));
   Front *f = front_of(L);
   if (f->ir == NULL || !value_test(L, 1, NULL)) {
-    lua_pushboolean(L, kinds[at].host(luaL_checknumber(L, 1)));
+    lua_pushboolean(L, kinds[at].host(diag_to_number(L, 1, kinds[at].name)));
     return 1;
   }
   front_at(L, f);
@@ -115,7 +122,7 @@ static int call_kind(lua_State *L) {
 static int lang_sincos(lua_State *L) {
   Front *f = front_of(L);
   if (f->ir == NULL || !value_test(L, 1, NULL)) {
-    double x = luaL_checknumber(L, 1);
+    double x = diag_to_number(L, 1, "sincos");
     lua_pushnumber(L, ct_sin_f64(x));
     lua_pushnumber(L, ct_cos_f64(x));
     return 2;
@@ -171,7 +178,7 @@ static int call_fast(lua_State *L) {
   Front *f = front_of(L);
   lua_settop(L, 1);
   if (f->ir == NULL || !value_test(L, 1, NULL)) {
-    lua_pushnumber(L, fasts[at].host(luaL_checknumber(L, 1)));
+    lua_pushnumber(L, fasts[at].host(diag_to_number(L, 1, name)));
     return 1;
   }
   front_at(L, f);
@@ -187,7 +194,7 @@ static int call_fast_two(lua_State *L) {
   CtVal x, y;
   lua_settop(L, 2);
   if (f->ir == NULL || !(value_test(L, 1, NULL) || value_test(L, 2, NULL))) {
-    lua_pushnumber(L, fasts[at].host_two(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
+    lua_pushnumber(L, fasts[at].host_two(diag_to_number(L, 1, name), diag_to_number(L, 2, name)));
     return 1;
   }
   front_at(L, f);

@@ -37,7 +37,7 @@ static int call_unary(lua_State *L) {
   }
   Front *f = front_of(L);
   if (f->ir == NULL) {
-    luaL_checknumber(L, 1);
+    (void)diag_to_number(L, 1, ct_ops[op].text);
   }
   front_at(L, f);
   CtVal x = value_operand(L, 1, ct_ops[op].text);
@@ -76,7 +76,7 @@ static int lang_abs(lua_State *L) {
     lua_Integer i = lua_tointeger(L, 1);
     lua_pushinteger(L, i < 0 ? (lua_Integer)(0u - (lua_Unsigned)i) : i);
   } else if (lua_type(L, 1) == LUA_TNUMBER || f->ir == NULL) {
-    lua_pushnumber(L, fabs(luaL_checknumber(L, 1)));
+    lua_pushnumber(L, fabs(diag_to_number(L, 1, "abs")));
   } else {
     front_at(L, f);
     CtVal x = value_operand(L, 1, "abs");
@@ -89,7 +89,9 @@ static int lang_abs(lua_State *L) {
 
 /* A single argument of min and max is not compared with anything, so we check it here. */
 static void check_alone(lua_State *L, const char *name) {
-  luaL_checkany(L, 1);
+  if (lua_isnone(L, 1)) {
+    (void)diag_to_number(L, 1, name);
+  }
   if (lua_gettop(L) > 1) {
     return;
   }
@@ -97,7 +99,7 @@ static void check_alone(lua_State *L, const char *name) {
     diag_error(L, "%s: numbers expected, got a tensor; write reduce(t, \"%s\")", name, name);
   }
   if (!value_test(L, 1, NULL)) {
-    luaL_checknumber(L, 1);
+    (void)diag_to_number(L, 1, name);
   }
 }
 
@@ -128,8 +130,8 @@ static int fold_numbers(lua_State *L, CtOp op, const char *name) {
       Front *f = front_of(L);
       CtVal x, y;
       if (f->ir == NULL) {
-        luaL_checknumber(L, i);
-        luaL_checknumber(L, so_far);
+        (void)diag_to_number(L, i == 2 ? 1 : so_far, name);
+        (void)diag_to_number(L, i, name);
       }
       front_at(L, f);
       value_pair(L, so_far, i, name, &x, &y);
@@ -186,8 +188,8 @@ static int lang_fma(lua_State *L) {
   lua_settop(L, 3);
   bool has_value = value_test(L, 1, NULL) || value_test(L, 2, NULL) || value_test(L, 3, NULL);
   if (f->ir == NULL || !has_value) {
-    lua_pushnumber(L,
-                   ct_fma(luaL_checknumber(L, 1), luaL_checknumber(L, 2), luaL_checknumber(L, 3)));
+    lua_pushnumber(L, ct_fma(diag_to_number(L, 1, "fma"), diag_to_number(L, 2, "fma"),
+                             diag_to_number(L, 3, "fma")));
     return 1;
   }
   front_at(L, f);

@@ -114,6 +114,13 @@ int diag_type_error(lua_State *L, int arg, const char *op, const char *expected)
   return diag_kind_error(L, arg, arg, op, expected);
 }
 
+lua_Number diag_to_number(lua_State *L, int arg, const char *op) {
+  if (lua_type(L, arg) != LUA_TNUMBER) {
+    diag_type_error(L, arg, op, "a number");
+  }
+  return lua_tonumber(L, arg);
+}
+
 int diag_kind_error(lua_State *L, int idx, int arg, const char *op, const char *expected) {
   if (lua_isnil(L, idx)) {
     return diag_error(L, "%s: argument %d is nil, perhaps a misspelt name; %s was expected", op,

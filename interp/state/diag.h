@@ -52,6 +52,8 @@ int diag_type_error(lua_State *L, int arg, const char *op, const char *expected)
 /* The same of the value at idx, which is there and which the user counts as argument `arg`. */
 int diag_kind_error(lua_State *L, int idx, int arg, const char *op,
                     const char *expected) DIAG_RAISES;
+/* The number in an argument of `op`, a Lua number; raises. */
+lua_Number diag_to_number(lua_State *L, int arg, const char *op);
 
 /* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
 const char *diag_push_kind(lua_State *L, int idx);

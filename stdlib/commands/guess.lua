@@ -212,7 +212,7 @@ local rows = {
   { "arithmetic on a layout value", function()
     return "; indices are numbers, as in A(i) + 1; layouts have functions, as in composition(A, B)"
   end },
-  { "number expected, got tensor%)", function()
+  { "argument %d+ is a tensor; a number was expected", function()
     return "; elements are computed one by one: transform(x, y, f)"
   end },
   { "attempt to compare .*tensor", function()

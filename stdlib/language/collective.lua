@@ -445,7 +445,7 @@ end
 
 function M.transform(...)
   local n = select("#", ...)
-  local f = select(n, ...)
+  local f = n > 0 and select(n, ...)
   if n < 2 or n > 4 or type(f) ~= "function" then
     fail("transform", "the arguments are (tensor, function), (source, destination, function) or " ..
       "(a, b, destination, function)")

@@ -446,6 +446,9 @@ function Profile:html(file) return require "cuttle.profile_page".page(self, file
 
 function M.profile(f, options)
   options = option_names.check("profile", options, { "sm", "device", "sass" })
+  if type(f) ~= "function" and not (getmetatable(f) or {}).__call then
+    fail("argument 1 is of type %s; a function was expected", require "cuttle.type_name"(f))
+  end
   local profile, ok, message = M.run(f, options)
   if not ok then error(message, 0) end
   if #profile.kernels == 0 then

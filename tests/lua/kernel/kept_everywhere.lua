@@ -130,7 +130,7 @@ end
 local function refuses_anyway(message, place)
   return message:find("'#' of a tensor", 1, true) or
          (place == "on the host" and (message:find("exists only inside a kernel", 1, true) or
-                                      message:find("bad argument #", 1, true)))
+                                      message:find("a number was expected", 1, true)))
 end
 
 local function kept(kind)

@@ -50,7 +50,7 @@ prompt "wmma.mma_sync(a, b)" -- expect: attempt to index a nil value (global 'wm
 prompt "fmaxf(x, y)"     -- expect: (global 'fmaxf'); write max(a, b)
 prompt "zeros(f32, 4) + 1" -- expect: attempt to perform arithmetic on a tensor value; elements are computed one by one: x[i] in a kernel, transform(x, y, f) on the host
 prompt "zeros(f32, 4) < 1" -- expect: attempt to compare tensor with number; elements are compared one by one: x[i] < y[i]
-prompt "exp(zeros(f32, 4))" -- expect: bad argument #1 to 'exp' (number expected, got tensor); elements are computed one by one: transform(x, y, f)
+prompt "exp(zeros(f32, 4))" -- expect: exp: argument 1 is a tensor; a number was expected; elements are computed one by one: transform(x, y, f)
 prompt [["a" + "b"]]     -- expect: attempt to add a 'string' with a 'string'; Lua joins texts by ..
 prompt "for v in zeros(f32, 4) do end" -- expect: coordinate: argument 1 is nil, perhaps a misspelt name; an integer, a table of them, a string like "(4,(2,3))" or _ was expected; no tensor is an iterator: write for i = 0, size(t) - 1 do
 
