@@ -7,6 +7,7 @@
 
 #include "diag_guess.h"
 #include "diag_op.h"
+#include "runtime/base/plural.h"
 #include "state.h"
 
 static const char traceback_key = 0; /* its address names a boolean in the registry */
@@ -61,12 +62,29 @@ void diag_try(lua_State *L, CtStatus status) {
   }
 }
 
+/* Takes the plural from nouns after a 1 in the text at the top. */
+static void agree(lua_State *L) {
+  size_t n;
+  const char *text = lua_tolstring(L, -1, &n);
+  luaL_Buffer b;
+  if (strstr(text, "1 ") == NULL || strlen(text) != n) {
+    return;
+  }
+  char *own = luaL_buffinitsize(L, &b, n + 1);
+  memcpy(own, text, n + 1);
+  ct_agree(own);
+  luaL_pushresultsize(&b, strlen(own));
+  lua_remove(L, -2);
+}
+
 int diag_error(lua_State *L, const char *fmt, ...) {
   va_list args;
+  luaL_checkstack(L, 8, NULL);
   diag_push_where(L);
   va_start(args, fmt);
   lua_pushvfstring(L, fmt, args);
   va_end(args);
+  agree(L);
   diag_name_operation(L);
   lua_concat(L, 2);
   throw(L);

@@ -1,6 +1,8 @@
 /* err.c: the error record. */
 #include "err.h"
 
+#include "plural.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,7 @@ CtStatus(ct_fail)(CtErr *err, CtStatus status, const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, args);
     va_end(args);
+    ct_agree(err->msg);
   }
   return status;
 }

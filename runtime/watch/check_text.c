@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/plural.h"
+
 /* {====== What templates speak of ====== */
 
 typedef struct Words {
@@ -565,6 +567,7 @@ static int how_of(const CtSimtProgram *p, const CtFound *f) {
 void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f) {
   Words w = words_of(job, f);
   const Out o = {out, job->program, f, &w};
+  size_t from = out->len;
   if (f->text != NULL) {
     ct_text_puts(out, f->text);
   } else if (ct_found_is_race(f)) {
@@ -577,5 +580,9 @@ void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f) {
       CT_ASSERT(i < CT_ARRAY_LEN(rows)); /* the other kinds have a text of their own */
     }
     put(&o, rows[i].text);
+  }
+  if (!out->failed && out->len > from) { /* as "1 threads of the block have ended" */
+    ct_agree(out->s + from);
+    out->len = from + strlen(out->s + from);
   }
 }

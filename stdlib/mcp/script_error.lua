@@ -35,12 +35,24 @@ end
 
 local function quoted(text) return (text:gsub("%p", "%%%0")) end
 
-local function longest_of(pieces)
-  local longest = ""
-  for _, piece in ipairs(pieces) do
+-- After a number, a noun in the plural: after 1 it is in the singular.
+local NOUN <const> = "^ %l+e?s%f[%A]"
+
+local function longest_of(pieces, kinds)
+  local longest = pieces[1]
+  for i, kind in ipairs(kinds) do
+    local piece = integers[kind] and pieces[i + 1]:gsub(NOUN, "") or pieces[i + 1]
     if #piece > #longest then longest = piece end
   end
   return longest
+end
+
+-- The pattern of the piece after a number: the noun at its beginning, in the plural or not.
+local function after_number(piece)
+  local noun = piece:match(NOUN)
+  if not noun then return quoted(piece) end
+  local stem, ending = noun:match "^(.-)(e?s)$"
+  return quoted(stem) .. (ending == "es" and "e?s?" or "s?") .. quoted(piece:sub(#noun + 1))
 end
 
 local function pattern_of(pieces, kinds)
@@ -49,7 +61,7 @@ local function pattern_of(pieces, kinds)
     local is_last = i == #kinds and pieces[i + 1] == ""
     parts[#parts + 1] = kind == "%" and "%%" or integers[kind] and "(%-?%d+)"
       or is_last and "(.*)" or "(.-)"
-    parts[#parts + 1] = quoted(pieces[i + 1])
+    parts[#parts + 1] = (integers[kind] and after_number or quoted)(pieces[i + 1])
   end
   return table.concat(parts)
 end
@@ -76,7 +88,7 @@ local function read_rows(page)
     local _, first = pieces[1]:gsub("%a", "")
     if literal >= MIN_LITERAL or first >= MIN_BEGIN then
       local rest = unnamed(pieces, literal)
-      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(rest or pieces), n = #kinds,
+      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(rest or pieces, kinds), n = #kinds,
                           pattern = pattern_of(pieces, kinds), is_part = part ~= nil,
                           may_follow = part ~= nil or first >= MIN_LITERAL
                             or first > 0 and literal >= MANY_LETTERS,

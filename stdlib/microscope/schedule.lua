@@ -1,6 +1,7 @@
 -- schedule.lua: the text of a schedule, one order of a launch's blocks and warps, which `check`
 -- writes with a finding and `check --schedule=FILE` replays. Its lines: "schedule of launch N:
 -- POLICY SEED", then "step N: THREAD (...)".
+local plural = require "cuttle.plural"
 local M = {}
 
 local POLICIES <const> = { stay = 0, turns = 1, random = 2 }
@@ -44,10 +45,6 @@ function M.told(text)
       #lines - MAX_TOLD + 1)
   end
   return table.concat(lines, "\n", 1, math.min(#lines, MAX_TOLD))
-end
-
-local function plural(n, word)
-  return n == 1 and ("1 " .. word) or ("%d %ss"):format(n, word)
 end
 
 -- "gemm, launch 1: 12 orders; all there are with 8 blocks at a time"

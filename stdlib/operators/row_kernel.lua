@@ -3,6 +3,7 @@
 -- threads share a row, row_template.lua makes the kernel; this file joins them and launches.
 local internal = ...
 local arguments = require "cuttle.arguments"
+local plural = require "cuttle.plural"
 local reader = require "cuttle.row_arguments"
 local outcome = require "cuttle.row_results"
 local planner = require "cuttle.row_plan"
@@ -400,8 +401,8 @@ function RowKernel:explain(...)
   if not p then
     return { shape = "none", text = "a result without elements: nothing is launched" }
   end
-  local text = ("%s: %s; vectors of %d, %d for each thread, %d rows in a block of %d threads")
-    :format(p.shape, p.why, p.width, p.deep, p.rows, p.threads)
+  local text = ("%s: %s; vectors of %d, %d for each thread, %s in a block of %s"):format(p.shape,
+    p.why, p.width, p.deep, plural(p.rows, "row"), plural(p.threads, "thread"))
   if p.group then text = text .. explain_groups(p) end
   return { shape = p.shape, threads = p.threads, lanes = p.lanes, rows = p.rows, parts = p.parts,
     width = p.width, deep = p.deep, text = text }

@@ -52,7 +52,7 @@ end))
 report(try(function(x) x[0] = cuda("$a", {a = x[1]}, f32, function(b) return b end) end)) -- expect: false	52: cuda: the Lua twin has a parameter 'b', but there is no operand of that name; its parameters have the names of the operands
 report(try(function(x) x[0] = cuda("1", {}, f32, function(a) return a end) end)) -- expect: false	53: cuda: the Lua twin has a parameter 'a', but there is no operand of that name; its parameters have the names of the operands
 report(try(function(x) x[0] = cuda("1", {}, f32, function() end) end)) -- expect: false	54: cuda: the Lua twin of an expression returns 0 values; expected one
-report(try(function(_) cuda("f();", {}, function() return 1 end) end)) -- expect: false	55: cuda: the Lua twin of a statement returns 1 values; expected none, or give the expression's type
+report(try(function(_) cuda("f();", {}, function() return 1 end) end)) -- expect: false	55: cuda: the Lua twin of a statement returns 1 value; expected none, or give the expression's type
 report(try(function(x) x[0] = cuda("1", {}, f32, sin) end)) -- expect: false	56: cuda: the Lua twin is a C function, whose parameters have no names; write function(x) return f(x) end
 report(try(function(x) x[0] = cuda("1", 1, f32) end)) -- expect: false	57: cuda: argument 2 is a number; a table of operands, {name = value}, was expected
 report(try(function(x) x[0] = cuda("1", {}, i32, function() return x[0] end) end)) -- expect: false	58: cuda: the Lua twin: i32 expected, got f32; use cast(x, i32)

@@ -95,7 +95,7 @@ refused(all, zeros(f32, row_major{3, 0}))
 refused(less.prepare, x)
 -- expect: row_kernel: a method was called with '.'; write ':', as in k:prepare(x)
 refused(row_kernel, "k", function(row) return 1.0 end)
--- expect: row_kernel: the function has 1 parameters; expected one for the row and one for each argument, as in function(row, x, weight)
+-- expect: row_kernel: the function has 1 parameter; expected one for the row and one for each argument, as in function(row, x, weight)
 refused(row_kernel, "k", function(...) return 1.0 end)
 -- expect: row_kernel: the function has '...' for parameters; expected one for the row and one for each argument, as in function(row, x, weight)
 refused(row_kernel, "a-b", function(row, a) return a end)
@@ -105,7 +105,7 @@ refused(row_kernel, function(row, a) return a end, {types = {"f16"}})
 refused(row_kernel, function(row, a) return a end, {types = f16})
 -- expect: row_kernel: option types is of type dtype; expected a list such as {f16}
 refused(row_kernel("k", function(row, a) return a end, {types = {f16, f32}}), x)
--- expect: k: types[2] is f32, but the function returns 1 values
+-- expect: k: types[2] is f32, but the function returns 1 value
 
 local function of(f) return function() return row_kernel("k", f)(x) end end
 refused(of(function(row, a) if a > 2.0 then return a - row:sum(a) end return a end))

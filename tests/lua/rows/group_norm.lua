@@ -117,7 +117,7 @@ print((select(2, pcall(rows.group_norm_backward, zeros(f32, row_major{2, 6, 5}),
   :gsub("^[^ ]+:%d+: ", "")))
 -- expect: group_norm: dy is (2,6,5):(30,5,1); expected x's shape (2,6,4), and each image without gaps
 refused(x, 3, w, w, EPSILON, {out = x})
--- expect: group_norm: out has 1 tensors; the function returns 3 values
+-- expect: group_norm: out has 1 tensor; the function returns 3 values
 refused(x, 3, w, w, EPSILON, {into = x})
 -- expect: group_norm: option 'into' is unknown; expected out or stream
 

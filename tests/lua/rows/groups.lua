@@ -255,7 +255,7 @@ refused(of(function(row, a) return row:group_max(a, 128) end), zeros(f32, row_ma
 refused(of(function(row, a) if a > 2.0 then return a - row:group_max(a, 32) end return a end))
 -- expect: row_kernel: row:group_max under a run-time condition or in a run-time loop: all threads of a row must reach it alike; call it before, and choose with where(condition, a, b)
 refused(of(function(row, a) return row:group_swap(a, 1) end))
--- expect: row_kernel: row:group_swap: groups of 1 columns; expected a power of two, known before the launch, from 2 to 1024
+-- expect: row_kernel: row:group_swap: groups of 1 column; expected a power of two, known before the launch, from 2 to 1024
 refused(row_kernel, "k", function(row, a) return a end, {tables = {"b"}})
 -- expect: row_kernel: option tables has 'b', but the arguments are a
 refused(row_kernel, "k", function(row, a) return a end, {tables = "a"})

@@ -220,7 +220,7 @@ print((select(2, pcall(rows.cross_entropy_mean, x, zeros(i32, N), -1)):gsub("^[^
 refused(x, w, target, {chunks = 3})
 -- expect: linear_cross_entropy: option 'chunks' is unknown; did you mean 'chunk'?
 refused(x, w, target, {out = {zeros(f32, row_major{N, 1})}})
--- expect: linear_cross_entropy: out has 1 tensors; the function returns 2 values
+-- expect: linear_cross_entropy: out has 1 tensor; the function returns 2 values
 local lse = zeros(f32, row_major{N, 1})
 print((select(2, pcall(rows.linear_cross_entropy_backward, 1.0, x, w, target, lse,
   {out = {x, zeros(f32, row_major{V, 4})}})):gsub("^[^ ]+:%d+: ", "")))

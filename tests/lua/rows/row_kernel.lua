@@ -120,7 +120,7 @@ local x = zeros(f32, row_major{2, 3})
 refused(row_kernel, "k", 3)
 -- expect: row_kernel: argument 2 is of type number; expected a function (row, x, ...) of one element
 refused(scale, x)
--- expect: scale: 1 arguments; expected 2: x, w
+-- expect: scale: 1 argument; expected 2: x, w
 refused(scale, x, zeros(f32, 4))
 -- expect: scale: w is 4; its mode 0 has extent 4, but another argument has 3; what has one value for each row is (..., 1)
 refused(scale, 1.0, 2.0)
@@ -128,6 +128,6 @@ refused(scale, 1.0, 2.0)
 refused(scale, x, 2.0, {out = zeros(f32, row_major{3, 2})})
 -- expect: scale: out[1] is (3,2):(2,1); expected (2,3)
 refused(scale, x, 2.0, {out = {x, x}})
--- expect: scale: out has 2 tensors; the function returns 1 values
+-- expect: scale: out has 2 tensors; the function returns 1 value
 refused(scale, x, 2.0, {on = x})
 -- expect: scale: option 'on' is unknown; expected check, out, stream or work

@@ -168,6 +168,6 @@ print(refused(selections.histogram, x, 4, 2, 2))
 print(refused(selections.histogram, zeros(i32, 4), 4, 0.5, 2))
 -- expect: histogram: low is 0.5 and high is 2, but x is i32; expected integers
 print(refused(selections.histogram, x, zeros(f32, 1)))
--- expect: histogram: edges has 1 elements; expected at least 2
+-- expect: histogram: edges has 1 element; expected at least 2
 print(refused(selections.histogram, x, zeros(i32, 3)))
 -- expect: histogram: edges is i32; expected one of f32
