@@ -11,7 +11,7 @@
 return {
   runtime = {
     { name = "base", files = { "base/base", "base/bits", "base/clock", "base/order", "base/size",
-      "base/ask", "base/fork" }, uses = {} },
+      "base/ask", "base/fork", "base/plural" }, uses = {} },
     { name = "err", files = { "base/err" }, uses = { "base" } },
     { name = "env", files = { "base/env" }, uses = { "err" } },
     { name = "arena", files = { "base/arena" }, uses = { "err" } },

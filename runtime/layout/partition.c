@@ -185,6 +185,32 @@ static CtInt mode_coordinate(CtAlg *g, CtLayout thr, CtLayout mode, CtInt idx) {
   return sum;
 }
 
+/* A thread finds its coordinate by division and remainder. That needs strides which are multiples of what the modes of
+   smaller ones take: else threads share elements, and some elements have no thread. */
+static void check_digits(CtAlg *g, CtLayout thr) {
+  CtFlat f;
+  ct_flat_init(&f, g);
+  ct_flat_push_layout(&f, thr, false);
+  for (int i = 0; al_ok(g) && i < f.n; i++) {
+    for (int j = 0; al_ok(g) && j < f.n; j++) {
+      CtFlatMode low = f.mode[i], high = f.mode[j];
+      int64_t reach;
+      bool are_known = ct_is_static(low.shape) && ct_is_static(low.stride) &&
+                       ct_is_static(high.shape) && ct_is_static(high.stride) && i != j;
+      if (are_known && low.shape.v > 1 && high.shape.v > 1 && low.stride.v > 0 &&
+          low.stride.v <= high.stride.v && !ct_mul_overflow(low.shape.v, low.stride.v, &reach) &&
+          high.stride.v % reach != 0) {
+        al_fail(g, CT_EINVAL,
+                "parallelize: in thread layout %s, modes %lld:%lld and %lld:%lld overlap: threads "
+                "would share elements, and others would have no thread; each stride must be a "
+                "multiple of shape * stride of every mode with a smaller one",
+                al_show_layout(g, thr), (long long)low.shape.v, (long long)low.stride.v,
+                (long long)high.shape.v, (long long)high.stride.v);
+      }
+    }
+  }
+}
+
 /* The coordinate of thread idx: an integer for each mode of thr, or one integer if the rank is
    1. */
 static CtTuple thread_coordinate(CtAlg *g, CtLayout thr, CtInt idx) {
@@ -206,6 +232,7 @@ static CtTuple thread_coordinate(CtAlg *g, CtLayout thr, CtInt idx) {
 CtComposed al_parallelize(CtAlg *g, CtComposed c, CtLayout thr, CtInt idx, CtTuple proj,
                           CtTuple *offset) {
   thr = al_project_threads(g, proj, thr);
+  check_digits(g, thr);
   CtTiler tiler = al_thread_tiler(g, thr);
   CtTuple crd = thread_coordinate(g, thr, idx);
   c.layout = al_zipped_divide_as(g, "parallelize", c.layout, tiler);
