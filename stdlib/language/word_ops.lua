@@ -7,8 +7,8 @@ local M = {}
 
 local function is_number(x) return getmetatable(x) == nil end
 
-local never <const> = { ["nil"] = "nil", string = "a string", table = "a table", tensor = "a tensor",
-  boolean = "a boolean" }
+local never <const> = { ["nil"] = "nil", string = "a string", table = "a table",
+  tensor = "a tensor", boolean = "a boolean" }
 
 -- The type of a word: nil of a Lua integer.
 local function word_type(op, x)

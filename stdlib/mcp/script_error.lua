@@ -88,7 +88,8 @@ local function read_rows(page)
     local _, first = pieces[1]:gsub("%a", "")
     if literal >= MIN_LITERAL or first >= MIN_BEGIN then
       local rest = unnamed(pieces, literal)
-      rows[#rows + 1] = { id = id, literal = literal, key = longest_of(rest or pieces, kinds), n = #kinds,
+      rows[#rows + 1] = { id = id, literal = literal, n = #kinds,
+                          key = longest_of(rest or pieces, kinds),
                           pattern = pattern_of(pieces, kinds), is_part = part ~= nil,
                           may_follow = part ~= nil or first >= MIN_LITERAL
                             or first > 0 and literal >= MANY_LETTERS,

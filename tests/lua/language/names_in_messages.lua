@@ -5,8 +5,9 @@ for name in ([[assert collectgarbage dofile error getmetatable ipairs load loadf
   print rawequal rawget rawlen rawset require select setmetatable tonumber tostring type warn
   xpcall]]):gmatch "%a+" do lua_has[name] = true end
 -- The argument is called, is text of a layout, or says what is made.
-local left_out <const> = { L = true, tiled_mma = true, tiled_copy = true, help = true, explain = true,
-  import = true, reload = true, terminal = true, apropos = true, ans = true, printf = true, show = true }
+local left_out <const> = { L = true, tiled_mma = true, tiled_copy = true, help = true, show = true,
+  explain = true, import = true, reload = true, terminal = true, apropos = true, ans = true,
+  printf = true }
 
 local function names_function(name, message)
   return message:find(name:match "[%w_]+$", 1, true)
@@ -26,7 +27,8 @@ end
 
 local function in_kernel(name)
   for _, args in ipairs { "", "nil", "'a'", "{}", "x", "x[0], 'a'" } do
-    local f = load(("return kernel('k', function(x) local v = %s(%s) end)"):format(name, args), "=s")
+    local text = "return kernel('k', function(x) local v = %s(%s) end)"
+    local f = load(text:format(name, args), "=s")
     local ok, message = pcall(function() f(){grid = 1, block = 32}(x) end)
     if not ok and not names_function(name, message) then print(name .. " in a kernel", message) end
   end

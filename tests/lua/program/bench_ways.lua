@@ -53,4 +53,4 @@ local ms, fastest, slowest = bench(function() n = n + 1 end, {reps = 3, batches 
 print(n, fastest <= ms and ms <= slowest) -- expect: 8	true
 -- Lua calls the function by its name in one of the tables that hold it.
 print((select(2, pcall(bench)):gsub("cuttle%.bench", "bench")))
--- expect: bench: argument 1 is missing; a function was expected
+-- expect: tests/lua/program/bench_ways.lua:55: bench: argument 1 is missing; a function was expected
