@@ -164,11 +164,12 @@ end
 
 local function main(out_path, ...)
   local arrays, rows, places, pages, annotations, commands = {}, {}, {}, {}, {}, {}
-  local function add(name, text, is_packed)
+  -- `text_len`: of the text that deflate has made these bytes of, else nil.
+  local function add(name, text, text_len)
     local id = name:gsub("%W", "_")
     arrays[#arrays + 1] = array("source_" .. id, text)
     rows[#rows + 1] = ('  {"cuttle.%s", (const char *)source_%s, %d, %d},'):format(name, id, #text,
-      is_packed and 1 or 0)
+      text_len or 0)
   end
   local paths = {}
   for _, path in ipairs { ... } do
@@ -198,7 +199,7 @@ local function main(out_path, ...)
       text = as_packed(text)
     end
     local packs = is_code and #text >= PACKED_FROM
-    add(name, packs and deflate(text) or text, packs)
+    add(name, packs and deflate(text) or text, packs and #text)
   end
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
   rows[#rows + 1] = "  {NULL, NULL, 0, 0},"

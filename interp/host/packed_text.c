@@ -4,22 +4,15 @@
 #include "packed_text.h"
 #include "runtime/base/inflate.h"
 
-enum {
-  USUAL_RATIO = 5
-}; /* of a text's bytes to those of the packed one; a text with more is unpacked twice */
+static void refuse(lua_State *L, size_t n) {
+  luaL_error(L, "inflate: the %d bytes are no packed text", (int)n);
+}
 
-void packed_text_push(lua_State *L, const char *bytes, size_t n) {
-  const unsigned char *packed = (const unsigned char *)bytes;
-  size_t room = USUAL_RATIO * n;
+void packed_text_push(lua_State *L, const char *bytes, size_t n, size_t len) {
   luaL_Buffer buffer;
-  size_t len = ct_inflate(packed, n, luaL_buffinitsize(L, &buffer, room), room);
-  if (len == CT_INFLATE_BAD) {
-    luaL_error(L, "inflate: the %d bytes are no packed text", (int)n);
-  }
-  if (len > room) {
-    luaL_pushresultsize(&buffer, 0);
-    lua_pop(L, 1);
-    ct_inflate(packed, n, luaL_buffinitsize(L, &buffer, len), len);
+  char *text = luaL_buffinitsize(L, &buffer, len);
+  if (ct_inflate((const unsigned char *)bytes, n, text, len) != len) {
+    refuse(L, n);
   }
   luaL_pushresultsize(&buffer, len);
 }
@@ -27,7 +20,11 @@ void packed_text_push(lua_State *L, const char *bytes, size_t n) {
 static int inflate(lua_State *L) {
   size_t n;
   const char *bytes = luaL_checklstring(L, 1, &n);
-  packed_text_push(L, bytes, n);
+  size_t len = ct_inflate((const unsigned char *)bytes, n, NULL, 0);
+  if (len == CT_INFLATE_BAD) {
+    refuse(L, n);
+  }
+  packed_text_push(L, bytes, n, len);
   return 1;
 }
 

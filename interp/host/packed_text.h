@@ -5,8 +5,8 @@
 #include <lua.h>
 #include <stddef.h>
 
-/* Pushes the text of `bytes`; raises if they are no packed text. */
-void packed_text_push(lua_State *L, const char *bytes, size_t n);
+/* Pushes the text of `bytes`, which has `len` bytes; raises if they are no packed text of that length. */
+void packed_text_push(lua_State *L, const char *bytes, size_t n, size_t len);
 
 /* require "cuttle.inflate": pushes the function that makes a text of a string of bytes. */
 int packed_text_open(lua_State *L);

@@ -76,8 +76,8 @@ static void keep(lua_State *L, Slot *slot) {
 
 /* Pushes the module's text, which lives as long as what is pushed. */
 static const char *push_text(lua_State *L, const StdModule *m, size_t *len) {
-  if (m->is_packed) {
-    packed_text_push(L, m->source, m->len);
+  if (m->text_len > 0) {
+    packed_text_push(L, m->source, m->len, m->text_len);
   } else {
     lua_pushlstring(L, m->source, m->len);
   }

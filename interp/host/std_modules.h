@@ -2,14 +2,13 @@
 #ifndef CUTTLE_STD_MODULES_H
 #define CUTTLE_STD_MODULES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct StdModule {
   const char *name;   /* as in require "cuttle.show" */
   const char *source; /* Lua text, with any bytes in strings; a NUL follows */
   size_t len;         /* without the NUL */
-  bool is_packed;     /* the text is what packed_text.h makes of the bytes */
+  size_t text_len;    /* not 0: the text is so many bytes, which packed_text.h makes of those */
 } StdModule;
 
 extern const StdModule std_modules[]; /* the last one's name is NULL */
