@@ -29,8 +29,6 @@ local M = {}
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
 local WARP <const>, CHUNK <const> = 32, 8 -- CHUNK: elements of 16 bytes
 local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
-local LIFT <const> = 8 -- the largest probability of 8 bits is 2^LIFT
-local LAZY_LIFT <const> = 4 -- the same of the first block with `lazy`
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
 
@@ -279,7 +277,7 @@ local function new_group(variant, plan, args, smem, bars)
   self.rows.threes = true
   if variant.narrow then
     self.P = narrow.new_P(plan.PV, ROWS, variant.keys)
-    self.guesses = variant.lazy and not variant.score and variant.scaled ~= "blocks"
+    self.is_plain = not variant.score and variant.scaled ~= "blocks"
   end
   return setmetatable(self, Group)
 end
@@ -320,26 +318,11 @@ function Group:pack_P()
   end
 end
 
--- S becomes probabilities; returns whether O must be rescaled. Of 8 bits, they are up to 256, so
--- that fewer are subnormal.
+-- S becomes probabilities; returns whether O must be rescaled.
 function Group:softmax(c, masked, is_first, of_values)
-  local lazy, lift = self.variant.lazy, nil
-  if self.variant.narrow then lift = lazy and LAZY_LIFT or LIFT end
-  return softmax.softmax(self.S, self.rows, c, masked, is_first, lazy, lift, of_values)
-end
-
--- P of scores that are seen whole, as if no maximum were larger than before. Where that makes a
--- probability too large for 8 bits, the warp finds its maxima after all. Few blocks need them.
-function Group:guess(c)
-  local rows, before = self.rows, fragment(f32, self.rows.n)
-  copy(rows.sums, before)
-  narrow.guess(self.S, self.P, rows, c)
-  if vote_any(narrow.is_beyond(self.P)) then
-    copy(before, rows.sums)
-    local grows = self:softmax(c, false, false)
-    self:pack_P()
-    if grows then softmax.scale_rows(self.O, rows.shrink) end
-  end
+  local variant = self.variant
+  return softmax.softmax(self.S, self.rows, c, masked, is_first, variant.lazy,
+    variant.narrow and narrow.lift(variant) or nil, of_values)
 end
 
 -- Row r of the thread's two, of the sequence's queries.
@@ -411,10 +394,11 @@ function Group:step(at, n, masked)
   self:leave()
   wgmma_wait(1)
   self:release(bars.K_empty, self.k)
-  if self.guesses and not masked then
-    wgmma_wait(0)
-    self:release(bars.V_empty, self.v)
-    self:guess(c)
+  if self.is_plain and not masked then
+    narrow.softmax(self, c, function()
+      wgmma_wait(0)
+      self:release(bars.V_empty, self.v)
+    end)
     return
   end
   local grows = self:softmax(self:score(at, n, masked, c), masked, false, of_values)

@@ -11,10 +11,12 @@
 -- and the turners put key 8b + 2c + i of 16 at place 4c + 2b + i. This costs nothing: it is the
 -- order in which ldmatrix brings them.
 local internal = ...
+local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
 local M = {}
 
 local WARP <const>, TURNERS <const> = 32, 3
+local LIFT <const>, LAZY_LIFT <const> = 8, 4 -- see M.lift
 local KEYS <const>, COLUMNS <const> = 32, 16 -- of an instruction in turn_block
 local load <const>, store <const> = atom("SM75_U16x8_LDSM_T", u16), atom("SM90_U32x4_STSM_N", u32)
 
@@ -57,9 +59,16 @@ function M.pack(S, P)
   copy(view(recast(words, f8e4m3), P.layout), P)
 end
 
---- The same of exponentials that it computes as if no maximum were larger than before, and adds to
---- the rows' sums. S stays as it is. Words of both rows of a thread follow each other.
-function M.guess(S, P, rows, c)
+-- {====== The softmax of scores that are seen whole ======
+
+--- Of a row's probabilities, the largest is 2^lift, so that few are subnormal; with `lazy` that of
+--- its first block, and later ones may be as large as 8 bits hold.
+function M.lift(variant) return variant.lazy and LAZY_LIFT or LIFT end
+
+-- P becomes exp2(c S - tops), rounded, and the rows' sums grow by that before it is rounded. S
+-- stays as it is. Words of a thread's two rows take turns. Two instructions make a word here; of
+-- exponentials that are in S, the compiler needed three.
+local function exponentiate(S, P, rows, c)
   local s, words = view(S, layout{ size(S) }), fragment(u32, size(P) // 4)
   local sums = { [0] = f32(0.0), f32(0.0) }
   for j = 0, size(words) - 1 do
@@ -73,12 +82,44 @@ function M.guess(S, P, rows, c)
   copy(view(recast(words, f8e4m3), P.layout), P)
 end
 
---- Is one of the probabilities P the largest number of f8e4m3, or NaN? They are not negative, so
---- these are bytes 0x7e and 0x7f.
-function M.is_beyond(P)
+-- Is one of the probabilities P the largest number of f8e4m3, or NaN? They are not negative, so
+-- these are bytes 0x7e and 0x7f.
+local function is_beyond(P)
   local words, any = recast(P, u32), u32(0)
   for j in unroll(0, size(words)) do any = any | (words[j] + u32(0x02020202)) end
   return (any & u32(0x80808080)) ~= 0
+end
+
+-- The rows' maxima become those of S, too.
+local function raise(group, c)
+  return softmax.raise(group.S, group.rows, c, false, false, false, M.lift(group.variant))
+end
+
+-- P, and O fits it where the maxima have grown.
+local function fit(group, c, grows)
+  exponentiate(group.S, group.P, group.rows, c)
+  if grows then softmax.scale_rows(group.O, group.rows.shrink) end
+end
+
+-- P as if no maximum were larger than before. Where that makes a probability too large for 8 bits,
+-- the warp finds its maxima after all. Few blocks need them.
+local function guess(group, c)
+  local rows, before = group.rows, fragment(f32, group.rows.n)
+  copy(rows.sums, before)
+  exponentiate(group.S, group.P, rows, c)
+  if vote_any(is_beyond(group.P)) then
+    copy(before, rows.sums)
+    fit(group, c, raise(group, c))
+  end
+end
+
+--- P and its part of the sums, of a group of attention_hopper.lua. wait() waits for the product
+--- that reads P.
+function M.softmax(group, c, wait)
+  local is_lazy = group.variant.lazy
+  local grows = not is_lazy and raise(group, c)
+  wait()
+  if is_lazy then guess(group, c) else fit(group, c, grows) end
 end
 
 -- {====== Transposing values ======

@@ -117,40 +117,47 @@ local function growth(rows, new, last)
   return max(growth(rows, new, last - 1), of(last))
 end
 
---- S becomes exp2(c S - tops). Returns whether O must be multiplied by `shrink`. The largest
---- becomes 2^lift, nil: 1, or with `lazy` at most 2^8. Exponentials are to be multiplied by `by`,
---- nil: 1, but not their sums.
-function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
+--- `tops` become those of S, too; sums fit them. Returns whether O must be multiplied by `shrink`.
+--- The largest exponential is to be 2^lift, nil: 1, or with `lazy` at most 2^8; all of them 2^more
+--- times as large.
+function M.raise(S, rows, c, masked, is_first, lazy, lift, more)
   local tops, sums, shrink = rows.tops, rows.sums, rows.shrink
-  local more = by ~= nil and log2(by) or 0.0
   local last = rows.n - 1
   local new = fragment(f32, rows.n)
   local found = rows.threes and not masked and maxima_by_threes(S, last)
   for r = 0, last do
     new[r] = (found and found[r] or maximum(S, r)) * c
-    if by ~= nil or lift then new[r] = new[r] + (more - (lift or 0)) end
+    if more ~= nil or lift then new[r] = new[r] + ((more == nil and 0.0 or more) - (lift or 0)) end
   end
   if rows.meet then rows.meet(new) end
-  local grows = true
   if is_first then
     copy(new, tops)
-  else
-    grows = vote_any(growth(rows, new, last) > (lazy and LAZY - (lift or 0) or 0.0))
-    if rows.tell then
-      for r = 0, last do new[r] = where(grows, max(tops[r], new[r]), tops[r]) end
-      rows.tell(new)
-    end
-    if grows then
-      for r = 0, last do
-        local top = max(tops[r], new[r])
-        shrink[r] = fast.exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
-        tops[r] = top
-        sums[r] = sums[r] * shrink[r]
-      end
+    return true
+  end
+  local grows = vote_any(growth(rows, new, last) > (lazy and LAZY - (lift or 0) or 0.0))
+  if rows.tell then
+    for r = 0, last do new[r] = where(grows, max(tops[r], new[r]), tops[r]) end
+    rows.tell(new)
+  end
+  if grows then
+    for r = 0, last do
+      local top = max(tops[r], new[r])
+      shrink[r] = fast.exp2(tops[r] - (masked and where(top == -math.huge, 0.0, top) or top))
+      tops[r] = top
+      sums[r] = sums[r] * shrink[r]
     end
   end
-  for r = 0, last do
-    local row, base = row_of(S, r), tops[r]
+  return grows
+end
+
+--- The same, and S becomes exp2(c S - tops). Exponentials are to be multiplied by `by`, nil: 1, but
+--- not their sums.
+function M.softmax(S, rows, c, masked, is_first, lazy, lift, by)
+  local more = by ~= nil and log2(by) or nil
+  local grows = M.raise(S, rows, c, masked, is_first, lazy, lift, more)
+  local sums = rows.sums
+  for r = 0, rows.n - 1 do
+    local row, base = row_of(S, r), rows.tops[r]
     if masked then base = where(base == -math.huge, 0.0, base) end
     if by ~= nil then base = base - more end
     for j in range(size(row, 1)) do
