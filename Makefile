@@ -12,7 +12,8 @@ DEBUG_INFO =
 # Another machine than this one: a file of scripts/platforms/ (aarch64, musl, wasm).
 PLATFORM =
 BUILD = build$(PLATFORM:%=/%)
-CFLAGS = -O2 -g
+DEBUG = -g
+CFLAGS = -O2 $(DEBUG)
 AR = ar
 LDFLAGS =
 WERROR = -Werror
