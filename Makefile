@@ -525,12 +525,14 @@ test:
 
 include scripts/platforms/tests.mk
 
-# What the tests run. Sanitized ones have sequences of calls; the others read documents, start hosts and fuzz targets.
-TESTED = $(BENCH_TOOLS) $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(STATES_BIN) $(FILING_PROGRAM)
+# What the tests run. Of programs in C the sanitized run has those alone that scripts/suites.lua lists for it; the other
+# one also reads documents, starts hosts and fuzz targets.
+TESTED = $(BENCH_TOOLS) $(STATES_BIN) $(FILING_PROGRAM)
 ifneq ($(SANITIZE),)
-TESTED += $(CALLS_BIN)
+TESTED += $(if $(filter run-tests,$(MAKECMDGOALS)),\
+	$(patsubst %.c,$(BUILD)/%,$(filter %.c,$(shell $(SUITES_ENV) $(SUITES) list asan))))
 else ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
-TESTED += $(REFERENCE) $(if $(FUZZ_SRC),fuzz-programs)
+TESTED += $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(REFERENCE) $(if $(FUZZ_SRC),fuzz-programs)
 # Without Python's headers there is no package, and without emcc no playground: their tests are skipped.
 TESTED += $(if $(PYTHON_HEADERS),$(PYTHON_MODULE))
 TESTED += $(if $(PLATFORM),,$(if $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes),playground))
