@@ -155,6 +155,10 @@ local left_out <const> = {
     "tests/lua/trace/row_order.lua", "tests/lua/tune/bits.lua", "tests/lua/tune/device.lua",
     "tests/lua/tune/operators.lua" } },
   { "engine part", "it starts programs of this machine", { "tests/lua/program/" } },
+  { "part", "messages of the library in Lua, whose numbers have 64 bits everywhere", {
+    "tests/fails/einsum.cases", "tests/fails/expert_layer.cases", "tests/fails/matmul.cases",
+    "tests/fails/packed_weights.cases", "tests/fails/sharded_operators.cases",
+    "tests/fails/tune.cases" } },
 }
 
 -- Of `test`, what takes long and seldom breaks: .ci/run runs it, and `make test WHOLE=1`.
