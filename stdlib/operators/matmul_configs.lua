@@ -134,9 +134,9 @@ local function in_two(row)
   return narrow(row)
 end
 
--- For so few rows or columns, where tiles as wide as these give nearly every multiprocessor one and
--- none two.
-local FILLED <const> = 0.9
+-- For so few rows or columns, where tiles as wide as these give nearly every multiprocessor as many
+-- as the others, one or two.
+local FILLED <const>, ROUNDS <const> = 0.85, 2
 local function even(wide, few, across)
   local groups = few // 64
   return hopper{ name = ("hopper %dx%dx64%s"):format(wide, few, across and ", across" or ""),
@@ -147,8 +147,9 @@ local function even(wide, few, across)
       local short, long = p.n, p.m
       if across then short, long = p.m, p.n end
       local tiles = cdiv(long, wide)
+      local rounds = cdiv(tiles, p.n_sms)
       return short <= few and 2 * short > few and p.k >= 512 and p.l == 1 and not p.groups
-        and tiles <= p.n_sms and tiles >= FILLED * p.n_sms
+        and rounds <= ROUNDS and tiles >= FILLED * rounds * p.n_sms
     end }
 end
 
@@ -257,8 +258,9 @@ M.list = {
     when = function(p) return is_narrow(p) or p.unsplit and at_most(1, 32, 64)(p) end },
   in_two{ name = "hopper 64x128x64, K in 2", tile = { 64, 128, 64 }, groups = 2, stages = 7 },
   in_two{ name = "hopper 128x64x64, K in 2", tile = { 128, 64, 64 }, stages = 7 },
-  even(96, 64), even(112, 64), even(96, 128), even(112, 128), even(96, 64, true),
-  even(112, 64, true), even(96, 128, true), even(112, 128, true),
+  even(80, 64), even(96, 64), even(112, 64), even(80, 64, true), even(96, 64, true),
+  even(112, 64, true), even(80, 128), even(96, 128), even(112, 128), even(80, 128, true),
+  even(96, 128, true), even(112, 128, true),
   narrow{ name = "hopper 64x64x64", types = HALVES, tile = { 64, 64, 64 }, stages = 6,
     min_blocks = 2, when = at_once(2, 64, 64, 64) },
   hopper{ name = "hopper 128x128x64", types = HALVES, tile = { 128, 128, 64 }, stages = 6,

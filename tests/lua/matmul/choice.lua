@@ -27,11 +27,13 @@ choose(48, 14336, 4096)     -- expect: 48	14336	4096	hopper 112x64x64
 choose(14336, 64, 4096)     -- expect: 14336	64	4096	hopper 112x64x64, across
 choose(128, 14336, 4096)    -- expect: 128	14336	4096	hopper 112x128x64
 choose(12288, 128, 4096)    -- expect: 12288	128	4096	hopper 96x128x64, across
-choose(64, 11008, 4096)     -- expect: 64	11008	4096	hopper 64x64x64
+choose(64, 11008, 4096)     -- expect: 64	11008	4096	hopper 96x64x64
+choose(64, 28672, 4096)     -- expect: 64	28672	4096	hopper 112x64x64
 choose(128, 2048, 4096)     -- expect: 128	2048	4096	hopper 64x64x64, K in 2
 choose(64, 32768, 4096)     -- expect: 64	32768	4096	hopper 64x64x64
 choose(32768, 128, 4096)    -- expect: 32768	128	4096	hopper 128x256x64, early
-choose(20480, 128, 4096)    -- expect: 20480	128	4096	hopper 128x256x64
+choose(20480, 128, 4096)    -- expect: 20480	128	4096	hopper 80x128x64, across
+choose(17408, 128, 4096)    -- expect: 17408	128	4096	hopper 128x256x64
 choose(1536, 1536, 1536)    -- expect: 1536	1536	1536	hopper 192x128x64
 choose(2048, 2048, 2048)    -- expect: 2048	2048	2048	hopper 256x128x64, 4 stages
 choose(4096, 4096, 4096)    -- expect: 4096	4096	4096	hopper 256x128x64
