@@ -28,8 +28,12 @@ end
 -- A configuration of gemm_packed.lua or, for wgmma, gemm_packed_hopper.lua.
 local function config_of(p)
   if p.by_wgmma then
-    return { groups = math.random(2), columns = one_of{32, 64, 128}, stages = math.random(2, 4),
-             depth = one_of{2, 4, 8} }
+    local config = { groups = math.random(2), columns = one_of{32, 64, 128},
+                     stages = math.random(2, 4), depth = one_of{2, 4, 8} }
+    local steps = p.k * p.T.bits // 1024
+    if steps % 4 == 0 and chance(2) then config.k_blocks, steps = 2, steps // 2 end
+    if steps % 4 == 0 and chance(2) then config.turn, config.stages, config.depth = 4, 4, 4 end
+    return config
   end
   local step = p.k % 128 == 0 and one_of{64, 128} or UNIT
   return { strips = one_of{1, 2, 4}, warps = one_of{1, 4, 8}, step = step,

@@ -359,8 +359,8 @@ function M.make(variant, ranks)
       local tiles, n, rank = block.k_tiles, plan.k_blocks, cluster_rank()
       block.k_first = tiles * rank // n
       block.k_tiles = tiles * (rank + 1) // n - block.k_first
-      block.sums = shared(variant.sum, { GROUP * plan.groups, size(plan.mma:partition_shape_C
-        {variant.tile[2], variant.tile[1]}) })
+      block.sums = multiply.others(variant.sum, GROUP * plan.groups,
+        size(plan.mma:partition_shape_C{variant.tile[2], variant.tile[1]}), n)
     end
     if variant.batched then block.batches = rank(C) == 3 and size(C, 2) or 1 end
     if variant.grouped then

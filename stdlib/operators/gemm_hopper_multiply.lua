@@ -121,21 +121,35 @@ end
 
 --- What a block stores of the sums that the blocks of a cluster have of a tile: these are added in
 --- the order of K. A thread's columns are adjacent in its fragment (V,N,M); i: its number among
---- those that multiply.
+--- those that multiply; memory: that of M.others.
 function M.add_up(plan, memory, sums, i)
   local n, rank = plan.k_blocks, cluster_rank()
-  for v = 0, size(sums) - 1 do memory[{i, v}] = sums[v] end
-  sync_cluster()
   local part = size(sums, 0) // n
   local all = fragment(sums.dtype, { part, size(sums, 1), size(sums, 2) })
+  local function of(block, v) -- what is stored by a block, number v
+    local first = v % part + v // part * size(sums, 0)
+    local value = sums[first]
+    for q = 1, n - 1 do value = block == q and sums[first + q * part] or value end
+    return value
+  end
+  for step = 1, n - 1 do
+    for v in unroll(0, size(all)) do memory[{i, v, step - 1}] = of((rank + step) % n, v) end
+  end
+  sync_cluster()
   clear(all)
   for q = 0, n - 1 do
-    local others = map_shared_rank(memory, q)
+    local others, step = map_shared_rank(memory, q), (rank + n - q) % n
     for v in unroll(0, size(all)) do
-      all[v] = all[v] + others[{i, v % part + rank * part + v // part * size(sums, 0)}]
+      local theirs = others[{i, v, max(step - 1, 0)}]
+      all[v] = all[v] + (step == 0 and of(rank, v) or theirs)
     end
   end
   return all
+end
+
+--- The memory for what each of n blocks hands on of its threads' sums, `count` of a thread.
+function M.others(dtype, threads, count, n)
+  return shared(dtype, layout{ threads, count // n, n - 1 })
 end
 
 return M

@@ -42,7 +42,7 @@ function M.shared_bytes(config, dtype)
   local bM, bN, bK = table.unpack(config.tile)
   return config.stages * (bM + bN) * bK * dtype.bits // 8 + n_groups(config) * store.bytes(config)
     + 16 * config.stages + scaling.bytes(config)
-    + (config.k_blocks and bM * bN * f32.bits // 8 or 0)
+    + (config.k_blocks and bM * bN * f32.bits // 8 // config.k_blocks * (config.k_blocks - 1) or 0)
 end
 
 -- Names of the script's modes, and which one is contiguous.

@@ -14,8 +14,9 @@
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   pdl, min_blocks  as in gemm_packed.lua
 --   parts    of the columns, with activations of 8 bits: each is multiplied into sums of its own
---   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua: K is a multiple of two
---             steps times as many
+--   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua
+--   turn      steps of a turn of the loop over K, which divide those of a block: 2, or a multiple
+--             of stages and depth, whose addresses are constants then
 local epilogue = require "cuttle.gemm_epilogue"
 local formats = require "cuttle.packed_formats"
 local hopper = require "cuttle.gemm_hopper_multiply"
@@ -61,27 +62,32 @@ end
 
 -- {====== The order of K ======
 
-local THREADS <const> = 128
+local THREADS <const> = 256
+local WIDE <const> = 4 -- words of an access
 
 -- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
--- words 4 i + c. Bytes 1 and 2 of a word change places, as codes have.
+-- words 4 i + c. Bytes 1 and 2 of a word change places, as codes have. A thread reads four words
+-- and writes four others; per_row: accesses of a row.
 local function make_order(n)
-  return kernel("order_activations", function(X, out, n_blocks)
-    local i = blockIdx.x * THREADS + threadIdx.x
-    if i < size(X, 0) * n_blocks then
-      local m, block = i // n_blocks, i % n_blocks
-      local words = view(recast(X, u32), layout({size(X, 0), {n, n_blocks}},
-        {stride(recast(X, u32))[1], {1, n}}))
-      local to = view(recast(out, u32), layout({size(X, 0), {n, n_blocks}}, {n * n_blocks, {1, n}}))
-      local from, made = fragment(u32, n), fragment(u32, n)
-      copy(words(m, {_, block}), from)
-      for c = 0, 3 do
-        for j = 0, n // 4 - 1 do
-          local word = from[n // 4 * c + j]
-          made[4 * j + c] = n == 8 and byte_perm(word, word, 0x3120) or word
-        end
+  return kernel("order_activations", function(X, out, per_row)
+    local own, i = shared(u32, WIDE * THREADS), blockIdx.x * THREADS + threadIdx.x
+    local words, to = recast(X, u32), recast(out, u32)
+    local m, at, n_all = i // per_row, i % per_row, size(X, 0) * per_row
+    local from, made = fragment(u32, WIDE), fragment(u32, WIDE)
+    grid_dependency_wait()
+    grid_dependency_launch() -- the product loads its weight meanwhile
+    if i < n_all then
+      copy(tile(words, {1, WIDE}, {m, at})(0, _), from)
+      copy(from, view(own, layout{WIDE}, WIDE * threadIdx.x))
+    end
+    sync_threads()
+    if i < n_all then
+      local first = WIDE * threadIdx.x // n * n
+      for c = 0, WIDE - 1 do
+        local word = own[first + n // WIDE * c + WIDE * threadIdx.x % n // WIDE]
+        made[c] = n == 8 and byte_perm(word, word, 0x3120) or word
       end
-      copy(made, to(m, {_, block}))
+      copy(made, tile(to, {1, WIDE}, {m, at})(0, _))
     end
   end)
 end
@@ -90,9 +96,9 @@ local order_kernels <const> = { [8] = make_order(8), [16] = make_order(16) }
 
 --- The step that writes activations (M,K) to `out`, row-major, in the order of the codes.
 function M.order(X, out, stream)
-  local n_blocks = size(X, 1) // 32
-  return { kernel = order_kernels[X.dtype.bits], args = { X, out, n_blocks },
-           launch = { grid = cdiv(size(X, 0) * n_blocks, THREADS), block = THREADS,
+  local per_row = size(X, 1) * X.dtype.bits // (WIDE * u32.bits)
+  return { kernel = order_kernels[X.dtype.bits], args = { X, out, per_row },
+           launch = { grid = cdiv(size(X, 0) * per_row, THREADS), block = THREADS, pdl = true,
                       stream = stream } }
 end
 
@@ -111,7 +117,9 @@ local function plan_of(variant)
     part_mma = tiled_mma(("SM90_64x%dx%s"):format(columns // parts, kind), {groups, 1, 1}),
     like = tiled_mma(("SM90_64x%dx%s"):format(pass, kind)), step = step, deep = deep,
     promotes = dtype.bits == 8, -- scales are of sums, and not of numbers
+    turn = variant.turn or 2,
     acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, step, variant.stages}) }
+  plan.is_fixed = plan.turn % variant.stages == 0 and plan.turn % variant.depth == 0
   plan.units = step // plan.unit
   plan.codes = layout{4, GROUP, plan.units, variant.depth, groups}
   plan.scales = layout{variant.dtype_of_scales.bits // 16, GROUP, plan.spans, variant.depth, groups}
@@ -124,28 +132,33 @@ end
 
 -- {====== Codes ======
 
--- Codes and scales of the lane's step k are on their way.
-local function bring(lane, row, step)
-  local plan, args, stage = lane.plan, lane.args, step % lane.variant.depth
-  local k = lane.k_first and step + lane.k_first or step
+-- Where the lane's codes and scales of a strip of rows begin.
+local function start_of(lane, row)
+  local args = lane.args
   local strip = min(row * (ROWS // STRIP) + lane.warp, args.n_strips - 1)
-  local unit = strip * args.n_units + k * plan.units
+  return { codes = strip * args.n_units * WARP + lane.lane,
+           scales = strip * args.n_groups * 8 + lane.lane // 4 }
+end
+
+-- Codes and scales of the lane's step of K are on their way to a stage.
+local function bring(lane, start, step, stage)
+  local plan, args = lane.plan, lane.args
+  local k = lane.k_first and step + lane.k_first or step
   for u = 0, plan.units - 1 do
-    copy(args.codes(_, (unit + u) * WARP + lane.lane), lane.codes(_, u, stage))
+    copy(args.codes(_, start.codes + (k * plan.units + u) * WARP), lane.codes(_, u, stage))
   end
   for v = 0, plan.spans - 1 do
-    local group = strip * args.n_groups
-      + formats.group_of(args.group, k * plan.step + v * (plan.step // plan.spans), lane.lane)
-    local at = group * 8 + lane.lane // 4
+    local at = start.scales + 8 * formats.group_of(args.group,
+      k * plan.step + v * (plan.step // plan.spans), lane.lane)
     copy(args.scales(_, at), lane.scales(_, v, stage))
     if lane.zeros then copy(args.zeros(_, at), lane.zeros(_, v, stage)) end
   end
 end
 
--- Calls f(t, words, zero, v) for tiles of step k: the four words of the tile's unit, and what
+-- Calls f(t, words, zero, v) for tiles of a stage: the four words of the tile's unit, and what
 -- zeros(pair) returns for the zero points of its span v.
-local function each_tile_of(lane, k, zeros, f)
-  local plan, stage = lane.plan, k % lane.variant.depth
+local function each_tile_of(lane, stage, zeros, f)
+  local plan = lane.plan
   local tiles, words = plan.step // TILE, fragment(u32, 4)
   local of_span = tiles // plan.spans
   local zero
@@ -163,12 +176,11 @@ local function each_tile_of(lane, k, zeros, f)
   end
 end
 
--- The lane's numbers of step k, times their scales, to operand A (8,1,4).
-local function make_scaled(lane, k, A)
-  local plan, stage = lane.plan, k % lane.variant.depth
-  local factors, before = nil, nil
+-- The lane's numbers of a stage, times their scales, to operand A (8,1,4).
+local function make_scaled(lane, stage, A)
+  local plan, factors, before = lane.plan, nil, nil
   local function zeros(pair) return plan.format.zeros(lane.variant.dtype, pair) end
-  each_tile_of(lane, k, zeros, function(t, words, zero, v)
+  each_tile_of(lane, stage, zeros, function(t, words, zero, v)
     if v ~= before then factors, before = { formats.spread(lane.scales[{0, v, stage}]) }, v end
     operands.scaled(plan.format, lane.variant.dtype, words, t % plan.format.tiles, zero, factors,
       A(_, 0, t))
@@ -176,10 +188,10 @@ local function make_scaled(lane, k, A)
 end
 
 -- The same without scales, of 8 bits, to operand A (16,1,4), and the scales to factors (2,spans).
-local function make_narrow(lane, k, A, factors)
-  local plan, variant, stage = lane.plan, lane.variant, k % lane.variant.depth
+local function make_narrow(lane, stage, A, factors)
+  local plan, variant = lane.plan, lane.variant
   local made, unit = fragment(u32, {4, size(A, 2)}), plan.format.narrow[variant.dtype.name].unit
-  each_tile_of(lane, k, plan.format.narrow_zeros, function(t, words, zero)
+  each_tile_of(lane, stage, plan.format.narrow_zeros, function(t, words, zero)
     local first, i = t % 2 * 2, t // 2
     made[{first, i}], made[{first + 1, i}] =
       operands.narrow(plan.format, variant.dtype, words, t % plan.format.tiles, zero)
@@ -193,11 +205,11 @@ local function make_narrow(lane, k, A, factors)
   end
 end
 
-local function make_numbers(lane, k, held)
+local function make_numbers(lane, stage, held)
   if lane.plan.promotes then
-    make_narrow(lane, k, held.A, held.factors)
+    make_narrow(lane, stage, held.A, held.factors)
   else
-    make_scaled(lane, k, held.A)
+    make_scaled(lane, stage, held.A)
   end
 end
 
@@ -218,13 +230,33 @@ local function new_lane(variant, plan, args, rings, group, k_first)
     zeros = variant.has_zeros and rings.zeros(_, i, _, _, group) }
 end
 
--- The numbers of step k, and codes of a later one are on their way.
-local function take(lane, block, row, k, held)
+-- The numbers of step k, which is in that stage, and codes of a later one are on their way.
+local function take(lane, block, start, k, stage, held)
   local depth = lane.variant.depth
   cp_async_wait(depth - 2)
-  make_numbers(lane, k, held)
-  if k + depth - 1 < block.k_tiles then bring(lane, row, k + depth - 1) end
+  make_numbers(lane, stage, held)
+  if k + depth - 1 < block.k_tiles then
+    bring(lane, start, k + depth - 1, (stage + depth - 1) % depth)
+  end
   cp_async_commit()
+end
+
+-- Calls f(k, s, slot, parity, stage) for the steps of K of a tile: s counts those of a turn, slot
+-- and stage are where its activations and codes are.
+local function each_step(lane, block, state, f)
+  local plan, stages, depth = lane.plan, lane.variant.stages, lane.variant.depth
+  for turn in range(block.k_tiles // plan.turn) do
+    for s = 0, plan.turn - 1 do
+      local k = plan.turn * turn + s
+      if plan.is_fixed then
+        f(k, s, s % stages, state.parity ~ s // stages % 2, s % depth)
+      else
+        f(k, s, state.slot, state.parity, k % depth)
+        state:advance()
+      end
+    end
+    if plan.is_fixed then state:advance(plan.turn) end
+  end
 end
 
 local function release(block, slot)
@@ -248,11 +280,11 @@ end
 -- The sums of a tile, whose codes up to the ring's depth are on their way, each group's apart, and
 -- parts of the columns one after another: while the sums of one are scaled and added, the products
 -- of the next run. While the first run, the numbers of the next step are made.
-local function multiply_apart(lane, block, state, row, tCsX, sums, held)
-  local n, plan = block.k_tiles, lane.plan
+local function multiply_apart(lane, block, state, start, tCsX, sums, held)
+  local plan, dtype = lane.plan, lane.variant.dtype
   local some, ahead, last = {}, plan.parts > 1 and 1 or 0, plan.spans * plan.parts - 1
   for i = 0, ahead do
-    some[i] = fragment(lane.variant.dtype == i8 and i32 or f32, { size(sums) // plan.parts, 1, 1 })
+    some[i] = fragment(dtype == i8 and i32 or f32, { size(sums) // plan.parts, 1, 1 })
   end
   local function begin(i, own, slot)
     local v, p = i // plan.parts, i % plan.parts
@@ -262,42 +294,35 @@ local function multiply_apart(lane, block, state, row, tCsX, sums, held)
     wgmma_commit()
   end
   clear(sums)
-  take(lane, block, row, 0, held[0])
-  for k2 in range(n // 2) do
-    for s = 0, 1 do
-      local k = 2 * k2 + s
-      block.full[state.slot]:wait(state.parity)
-      for i = 0, last do
-        for j = i == 0 and 0 or i + ahead, math.min(i + ahead, last) do
-          begin(j, held[s], state.slot)
-        end
-        if i == 0 and k + 1 < n then take(lane, block, row, k + 1, held[1 - s]) end
-        wgmma_wait(math.min(ahead, last - i))
-        if i == last then release(block, state.slot) end
-        promote(some[i % (ahead + 1)], held[s].factors, i // plan.parts, i % plan.parts, sums)
+  take(lane, block, start, 0, 0, held[0])
+  each_step(lane, block, state, function(k, s, slot, parity, stage)
+    local own, next_stage = held[s % 2], (stage + 1) % lane.variant.depth
+    block.full[slot]:wait(parity)
+    for i = 0, last do
+      for j = i == 0 and 0 or i + ahead, math.min(i + ahead, last) do begin(j, own, slot) end
+      if i == 0 and k + 1 < block.k_tiles then
+        take(lane, block, start, k + 1, next_stage, held[1 - s % 2])
       end
-      state:advance()
+      wgmma_wait(math.min(ahead, last - i))
+      if i == last then release(block, slot) end
+      promote(some[i % (ahead + 1)], own.factors, i // plan.parts, i % plan.parts, sums)
     end
-  end
+  end)
 end
 
 -- The same where numbers have their scales.
-local function multiply(lane, block, state, row, tCsX, sums, held)
-  local before, n = 0, block.k_tiles
-  for k2 in range(n // 2) do
-    for s = 0, 1 do
-      local k = 2 * k2 + s
-      take(lane, block, row, k, held[s])
-      block.full[state.slot]:wait(state.parity)
-      wgmma_fence()
-      gemm(lane.plan.mma, held[s].A, tCsX(_, _, _, state.slot), sums, {accumulate = k > 0})
-      wgmma_commit()
-      wgmma_wait(1)
-      if k > 0 then release(block, before) end
-      before = state.slot
-      state:advance()
-    end
-  end
+local function multiply(lane, block, state, start, tCsX, sums, held)
+  local before = 0
+  each_step(lane, block, state, function(k, s, slot, parity, stage)
+    take(lane, block, start, k, stage, held[s % 2])
+    block.full[slot]:wait(parity)
+    wgmma_fence()
+    gemm(lane.plan.mma, held[s % 2].A, tCsX(_, _, _, slot), sums, {accumulate = k > 0})
+    wgmma_commit()
+    wgmma_wait(1)
+    if k > 0 then release(block, before) end
+    before = slot
+  end)
   wgmma_wait(0)
   release(block, before)
 end
@@ -354,12 +379,13 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   local state = pipeline_state(variant.stages)
   each_tile(block, function(row, column)
     local own = row * plan.groups + group
+    local start = start_of(lane, own)
     for k = 0, variant.depth - 2 do
-      if k < block.k_tiles then bring(lane, own, k) end
+      if k < block.k_tiles then bring(lane, start, k, k) end
       cp_async_commit()
     end
     local f = plan.promotes and multiply_apart or multiply
-    f(lane, block, state, own, tCsX, sums, held)
+    f(lane, block, state, start, tCsX, sums, held)
     cp_async_wait(0)
     if variant.pdl then grid_dependency_wait() end
     local all, stored = sums, column
@@ -413,8 +439,8 @@ function M.make(variant)
       in_groups = plan.promotes }
     if plan.k_blocks > 1 then
       block.k_first, block.tile = cluster_rank() * block.k_tiles, blockIdx.x // plan.k_blocks
-      rings.sums = shared(f32, { GROUP * plan.groups, size(plan.mma:partition_shape_C
-        {variant.tile[1], plan.columns}) })
+      rings.sums = hopper.others(f32, GROUP * plan.groups,
+        size(plan.mma:partition_shape_C{variant.tile[1], plan.columns}), plan.k_blocks)
     end
     sync_threads()
     if variant.pdl then grid_dependency_launch() end

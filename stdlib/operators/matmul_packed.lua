@@ -118,8 +118,9 @@ local function operand_trouble(p, w)
 end
 
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
-local function hopper_trouble(p, w, k_blocks)
-  local deep = 2 * require(HOPPER).step(p.dtype) * (k_blocks or 1)
+local function hopper_trouble(p, w, row)
+  local deep = (row and row.turn or 2) * require(HOPPER).step(p.dtype)
+    * (row and row.k_blocks or 1)
   if w.shape[2] % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
   local why = operand_trouble(p, w)
   if why then return why end
@@ -185,15 +186,17 @@ end
 
 -- Of gemm_packed_hopper.lua, the largest tiles first. The first is taken of which there are nearly
 -- as many as multiprocessors, and whose columns are no more than A has rows, in steps of 64: TMA
--- takes time for rows that are not there. Measured on an H200 with u4 of 4096x4096 and 8192x8192.
+-- takes time for rows that are not there. `most`: no more blocks for each multiprocessor: launches
+-- that begin early would put two on some. Measured on an H200 with u4 of 4096x4096 and 8192x8192.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 256, groups = 1, stages = 4, min_blocks = 1 },
-  { columns = 128, groups = 2, stages = 5, min_blocks = 1, k_blocks = 2 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2 },
+  { columns = 128, groups = 1, stages = 8, min_blocks = 1, most = 1 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
-  { columns = 128, groups = 1, stages = 6, min_blocks = 1, k_blocks = 2 },
-  { columns = 64, groups = 2, stages = 10, min_blocks = 1, k_blocks = 2 },
-  { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
+  { columns = 128, groups = 1, stages = 8, min_blocks = 1, k_blocks = 2 },
+  { columns = 64, groups = 2, stages = 8, min_blocks = 1, k_blocks = 2 },
+  { columns = 64, groups = 1, stages = 8, min_blocks = 2 },
 }
 -- The same of 8 bits, whose sums are in two fragments.
 local narrow <const> = {
@@ -215,6 +218,7 @@ local function is_for(row, p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) * k_blocks
   return row.columns <= cdiv(p.n, ROWS) * ROWS
     and p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0
+    and blocks <= (row.most or math.huge) * n_sms
     and (k_blocks == 1 or blocks <= n_sms and p.n <= row.columns), blocks >= FULL * n_sms
 end
 
@@ -241,6 +245,15 @@ local function of_many(config, p, row)
   config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
 end
 
+-- As many steps of K in a turn of the loop as make all addresses constants, if K has these; of
+-- f8e4m3 that was not measured.
+local function turn_of(config, p)
+  local turn = math.max(config.depth, config.stages)
+  local is_whole = turn % config.stages == 0 and turn % config.depth == 0
+  return is_whole and not is_narrow(p.dtype)
+    and p.k % (turn * config.step * (config.k_blocks or 1)) == 0 and turn or nil
+end
+
 -- Fewer stages, then warps, until a block's shared memory has room for the rings.
 local function fit_shared(config, p)
   local room = math.min(target_of(p).shared, MOST_SHARED)
@@ -257,7 +270,7 @@ end
 local function template_of(p, w, wanted)
   local why = trouble(p)
   if wanted then
-    why = why or wanted.groups and hopper_trouble(p, w, wanted.k_blocks)
+    why = why or wanted.groups and hopper_trouble(p, w, wanted)
     if why then fail("the configuration is not for this problem: %s", why) end
     return wanted.groups and "many" or "few"
   end
@@ -274,6 +287,7 @@ local function config_of(p, w, template, row, wanted)
   local is_many = template == "many"
   if is_many then of_many(config, p, row) else of_few(config, w, row) end
   for key, value in pairs(wanted or {}) do config[key] = value end
+  if is_many then config.turn = config.turn or turn_of(config, p) end
   if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
                   is_many and config.columns or 8 * config.columns, config.step }

@@ -38,12 +38,17 @@ try("u8", 33, 72, 128, 32, bf16, false, {groups = 1, columns = 64})
 try("f4e2m1", 260, 64, 128, 32, f16, false, {groups = 1, columns = 256, depth = 4})
 try("u4", 70, 136, 512, 64, bf16, true, {groups = 1, columns = 64, k_blocks = 2})
 try("u8", 130, 264, 256, 128, f16, false, {groups = 2, columns = 128, k_blocks = 2})
+try("u4", 70, 72, 512, 128, bf16, true, {groups = 1, columns = 64, turn = 4, stages = 4, depth = 4})
+try("u8", 40, 136, 1024, 32, f16, true, {groups = 2, columns = 64, k_blocks = 2, turn = 4,
+  stages = 2, depth = 4})
 -- expect: packed hopper 64x64x64, u4	nil
 -- expect: packed hopper 128x32x64, u4	nil
 -- expect: packed hopper 64x64x64, u8	nil
 -- expect: packed hopper 64x256x64, f4e2m1	nil
 -- expect: packed hopper 64x64x64, u4, K in 2	nil
 -- expect: packed hopper 128x128x64, u8, K in 2	nil
+-- expect: packed hopper 64x64x64, u4	nil
+-- expect: packed hopper 128x64x64, u8, K in 2	nil
 
 -- Activations of f8e4m3 and i8: groups larger than a step, two and four in a step; scales of any type.
 try("u4", 70, 136, 512, 256, f8e4m3, true, {groups = 1, columns = 64}, bf16)
