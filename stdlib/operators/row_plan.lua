@@ -124,6 +124,8 @@ local function resident(p, problem)
     or p.width * problem.smallest < WIDE_BYTES then return nil end
   local n = SLOT_BYTES // slot
   if problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
+  -- Two rows or more would all be read before the first one is stored.
+  if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
   if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
   if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
