@@ -12,7 +12,7 @@ local vectors = require "cuttle.selection_vectors"
 local M = {}
 
 local WARP <const>, THREADS <const> = 32, 1024
-local PROPOSERS <const> = 128 -- threads, of which some propose what may be drawn
+local FEW <const>, MANY <const> = 128, 256 -- threads, of which some propose what may be drawn
 
 -- {====== Reading the row ======
 
@@ -99,11 +99,11 @@ end
 -- likely to be among many proposals, so the weights of others are left out only if they are not.
 local function draw_one(c, row, d, top, own)
   if not c.has_min then return first_taken(c, row, d, top, own, WARP, i32(0), false) end
-  local column = first_taken(c, row, d, top, own, PROPOSERS, i32(0), true)
+  local column = first_taken(c, row, d, top, own, c.proposers, i32(0), true)
   if column < 0 then
     local few = setmetatable({ of_vector = d.weight }, { __index = d })
     own = add_up(c, row, few, top)
-    column = first_taken(c, row, few, top, own, WARP, i32(PROPOSERS), false)
+    column = first_taken(c, row, few, top, own, WARP, i32(c.proposers), false)
   end
   return column
 end
@@ -112,15 +112,15 @@ end
 -- so on, at most c.most, into row.chosen.
 local function find_larger(c, row)
   local taken, chosen, above, n = row.taken, row.chosen, cast(-math.huge, f32), i32(0)
-  local own, each = {}, PROPOSERS // WARP
+  local own, each = {}, c.proposers // WARP
   for i = 0, each - 1 do own[i] = taken.values[threadIdx.x + i * WARP] end
   for i = 0, c.most - 1 do
-    local first = i32(PROPOSERS)
+    local first = i32(c.proposers)
     for j = each - 1, 0, -1 do
       first = where(own[j] > above, cast(threadIdx.x + j * WARP, i32), first)
     end
     first = warp_reduce(first, "min")
-    if first < PROPOSERS then
+    if first < c.proposers then
       above, n = taken.values[first], i + 1
       if threadIdx.x == 0 then chosen.columns[i], chosen.values[i] = taken.columns[first], above end
     end
@@ -133,7 +133,7 @@ end
 local function choose(c, row, d, top, number)
   local goes_on = row.sums[THREADS - 1] > 0.0
   while goes_on do
-    if threadIdx.x < PROPOSERS then
+    if threadIdx.x < c.proposers then
       local mine = propose(c, row, d, top, number + threadIdx.x)
       row.taken.columns[threadIdx.x] = mine.column
       row.taken.values[threadIdx.x] = where(mine.takes, mine.value, -math.huge)
@@ -141,7 +141,7 @@ local function choose(c, row, d, top, number)
     sync_threads()
     if threadIdx.x < WARP then find_larger(c, row) end
     sync_threads()
-    number, goes_on = number + PROPOSERS, row.chosen.count[0] == 0
+    number, goes_on = number + c.proposers, row.chosen.count[0] == 0
   end
   return number
 end
@@ -223,13 +223,13 @@ local function weights(c, factor, log2_min_p, seed)
   return d
 end
 
--- c: has_min, has_p, most (proposals that are looked at in one read), and what
+-- c: has_min, has_p, proposers (threads), most (proposals that are looked at in one read), and what
 -- selection_vectors.lua asks.
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
     local row = { x = x, start = call.like(blockIdx.x, size(x)) * c.n,
       largest = shared(c.dtype, c.n), sums = shared(f64, THREADS),
-      taken = { columns = shared(i32, PROPOSERS), values = shared(f32, PROPOSERS),
+      taken = { columns = shared(i32, c.proposers), values = shared(f32, c.proposers),
         first = shared(i32, 1) },
       chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
         count = shared(i32, 1) } }
@@ -252,7 +252,7 @@ function M.step(x, out, o)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
     has_min = o.min_p ~= nil, has_p = o.p ~= nil,
-    most = CANDIDATES }
+    most = CANDIDATES, proposers = o.p and FEW or MANY }
   local key = ("%s %d %s %s"):format(c.dtype.name, c.n, c.has_min, c.has_p)
   made[key] = made[key] or make(c)
   return { kernel = made[key], launch = { grid = x.n_rows, block = THREADS, pdl = true },
