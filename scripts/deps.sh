@@ -217,7 +217,6 @@ if ! find_manager; then
   exit 1
 fi
 echo "deps: missing: $(echo $missing)"
-refresh
 for need in $missing; do
   if "has_$need"; then
     continue # what was installed for an earlier one has it
@@ -230,6 +229,7 @@ for need in $missing; do
     scripts/install_mcp_client.sh "$mcp_client" || echo "deps: pip could not install $mcp_client" >&2
     continue
   fi
+  refresh
   # shellcheck disable=SC2046
   set -- "$need" $(packages_for "$need")
   if [ $# -eq 1 ]; then
