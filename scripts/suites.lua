@@ -186,7 +186,8 @@ local first <const> = {
   "tests/lua/tune/bits.lua", "tests/lua/program/export.lua", "tests/lua/program/packages.lua",
   "tests/lua/program/replay.lua", "tests/c/test_tensor_core.c", "tests/c/test_rewrite.c",
   "tests/c/test_nomem.c", "tests/c/test_simt_convert.c", "tests/lua/mesh/nccl.lua",
-  "tests/fuzz/calls_ir.c", "hosts/web/tests/test_notebook_script.js",
+  "tests/lua/program/selections_orders.lua", "tests/lua/matmul/packed_tune.lua",
+  "tests/lua/attention/backward_pair.lua", "hosts/web/tests/test_notebook_script.js",
 }
 
 -- {====== Which tests ======
