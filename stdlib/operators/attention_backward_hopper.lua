@@ -272,7 +272,7 @@ local function place_of(variant, args)
       local own = tail_of.place(variant, args, tiles_of.of_first_lane(blockIdx.x))
       for key, value in pairs(own) do args[key] = value end
     else
-      args.n, args.kv_head, args.batch = tiles_of.own_block(variant)
+      args.n, args.kv_head, args.batch = tiles_of.own_block(variant, args.group)
     end
     args.b = args.batch
     if variant.deterministic then args.n = gridDim.x - 1 - args.n end

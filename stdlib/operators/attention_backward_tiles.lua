@@ -8,10 +8,9 @@ M.PAIR = 2
 
 local HEADS_AT_ONCE <const> = 4 -- measured on an H200: 8 % faster than 1 for 16 heads of 8192
 
---- Heads whose blocks come in turn, not one head after the other. Turns by_depth are slower so.
+--- Heads whose blocks come in turn, not one head after the other.
 function M.heads_at_once(variant)
-  local is_slower = variant.deterministic and variant.by_depth
-  return variant.causal and not is_slower and HEADS_AT_ONCE or 1
+  return variant.causal and HEADS_AT_ONCE or 1
 end
 
 --- The tile of keys, key head and batch of tile i of all, where a head has n, one after the other.
@@ -20,29 +19,34 @@ function M.place_of(i, n, kv_heads)
   return i % n, head % kv_heads, head // kv_heads
 end
 
---- The same where causal: the first keys have the most tiles of queries to go through. So a few
---- heads come at once: first blocks of their first keys, last those of their last ones, which are
---- short; with turns it is the other way round. There are so many heads in all batches.
-function M.causal_place_of(variant, i, n, kv_heads, heads)
+-- The same where causal: the first keys have the most tiles of queries to go through. So a few
+-- heads come at once: first blocks of their first keys, last those of their last ones, which are
+-- short; with turns it is the other way round. There are so many heads in all batches.
+local function causal_place_of(variant, i, n, kv_heads, heads, at_once)
   local high, rank = 1, 0 -- tiles of keys that come together
   if variant.pair then
     high = M.PAIR
     n, i, rank = n // high, i // high, i % high
   end
-  local first = i // (n * HEADS_AT_ONCE) * HEADS_AT_ONCE
-  local width, at = min(HEADS_AT_ONCE, heads - first), i - first * n
+  local first = i // (n * at_once) * at_once
+  local width, at = min(at_once, heads - first), i - first * n
   local head = first + at % width
   return at // width * high + rank, head % kv_heads, head // kv_heads
 end
 
---- The block's tile of keys, key head and batch.
-function M.own_block(variant)
+--- The block's tile of keys, key head and batch, where so many heads read a key head. With turns,
+--- one head at a time is faster by_depth, and where more than one head reads a key head.
+function M.own_block(variant, group)
   if M.heads_at_once(variant) == 1 then
     return blockIdx.x, blockIdx.y, blockIdx.z
   end
-  local n, one = gridDim.x, M.of_first_lane
+  local n, one, at_once = gridDim.x, M.of_first_lane, HEADS_AT_ONCE
+  if variant.deterministic then
+    at_once = variant.by_depth and 1 or where(group > 1, 1, HEADS_AT_ONCE)
+  end
   local i = blockIdx.x + n * (blockIdx.y + gridDim.y * blockIdx.z)
-  local tile, head, batch = M.causal_place_of(variant, i, n, gridDim.y, gridDim.y * gridDim.z)
+  local tile, head, batch = causal_place_of(variant, i, n, gridDim.y, gridDim.y * gridDim.z,
+    at_once)
   return one(tile), one(head), one(batch)
 end
 
