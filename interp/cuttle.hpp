@@ -341,7 +341,9 @@ struct Arg {
   explicit Arg(T i) {
     static_assert(sizeof(T) <= 8, "integers have at most 64 bits");
     if (std::is_unsigned_v<T> && sizeof(T) == 8 && i > static_cast<T>(INT64_MAX)) {
-      throw std::out_of_range("cuttle: an argument is over 2^63 - 1");
+      throw std::out_of_range("cuttle: the argument " + std::to_string(i) +
+                              " is over 2^63 - 1, the largest integer that a kernel gets; pass it "
+                              "in a tensor");
     }
     put(CUTTLE_ARG_INT, static_cast<std::int64_t>(i));
   }
