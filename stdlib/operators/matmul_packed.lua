@@ -198,8 +198,11 @@ local many <const> = {
   { columns = 64, groups = 2, stages = 8, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 8, min_blocks = 2 },
 }
--- The same of 8 bits, whose sums are in two fragments.
+-- The same of 8 bits, whose sums are in two or three fragments. With groups of less than
+-- `least_group` threads would spill registers.
 local narrow <const> = {
+  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 4,
+    least_group = 128 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
@@ -213,17 +216,17 @@ local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 
 -- Can the row compute the problem, with columns that A has rows for? And are there nearly as many
 -- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one.
-local function is_for(row, p)
+local function is_for(row, p, w)
   local k_blocks, n_sms = row.k_blocks or 1, n_sms_of(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) * k_blocks
-  return row.columns <= cdiv(p.n, ROWS) * ROWS
+  return row.columns <= cdiv(p.n, ROWS) * ROWS and w.group >= (row.least_group or 0)
     and p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0
     and blocks <= (row.most or math.huge) * n_sms
     and (k_blocks == 1 or blocks <= n_sms and p.n <= row.columns), blocks >= FULL * n_sms
 end
 
-local function is_full(row, p)
-  local can, fills = is_for(row, p)
+local function is_full(row, p, w)
+  local can, fills = is_for(row, p, w)
   return can and fills
 end
 
@@ -231,10 +234,10 @@ end
 local plain <const> = { columns = 128, groups = 2, stages = 4, min_blocks = 1 }
 
 -- The row, and whether its tiles are as many.
-local function row_of_many(p)
+local function row_of_many(p, w)
   local list = many_of(p)
   for _, row in ipairs(list) do
-    if is_full(row, p) then return row, true end
+    if is_full(row, p, w) then return row, true end
   end
   return list[#list], false
 end
@@ -277,7 +280,7 @@ local function template_of(p, w, wanted)
   if why then return nil end
   local has_many = p.n > FEWER and (p.n <= MOST or is_narrow(p.dtype)) and target_of(p).sm == 90
     and not hopper_trouble(p, w)
-  if has_many and (p.n > FEW or select(2, row_of_many(p))) then return "many" end
+  if has_many and (p.n > FEW or select(2, row_of_many(p, w))) then return "many" end
   return p.n <= FEW and "few" or nil
 end
 
@@ -317,7 +320,8 @@ local function name_of(config) return config and config.name or MATRIX end
 local function rule(p, w, wanted)
   local template = template_of(p, w, wanted)
   if template == "few" then return config_of(p, w, template, row_of(p), wanted) end
-  if template then return config_of(p, w, template, wanted and plain or row_of_many(p), wanted) end
+  if not template then return nil end
+  return config_of(p, w, template, wanted and plain or row_of_many(p, w), wanted)
 end
 
 -- All configurations for a problem.
@@ -329,7 +333,7 @@ local function configs_of(p, w)
   end
   local has_many = (sm == 0 or sm == 90) and not hopper_trouble(p, w)
   for _, row in ipairs(has_many and many_of(p) or {}) do
-    if is_for(row, p) then list[#list + 1] = config_of(p, w, "many", row) end
+    if is_for(row, p, w) then list[#list + 1] = config_of(p, w, "many", row) end
   end
   return list
 end
