@@ -33,3 +33,22 @@ end)
 local plain = release{grid = 2, block = 32, cluster = 2}:source(zeros(i32, 2))
 print(plain:find(".cluster.shared", 1, true))
 -- expect: nil
+
+-- Nobody arrives at another block's mbarrier, so a wait has no reason for the cluster's scope, which
+-- would empty the L1 cache.
+local own = kernel("own", function(y)
+  local s, bar = shared(i32, 2), mbarrier(1, 1)
+  sync_cluster()
+  if threadIdx.x == 0 then
+    map_shared_rank(s, 1 - cluster_rank())[0] = 7
+    bar[0]:arrive()
+  end
+  bar[0]:wait(0)
+  sync_cluster()
+  y[blockIdx.x] = s[0]
+end)
+local z = zeros(i32, 2)
+own{grid = 2, block = 32, cluster = 2}(z)
+local of_block = own{grid = 2, block = 32, cluster = 2}:source(z)
+print(z[0], z[1], of_block:find("acquire.cluster.shared", 1, true))
+-- expect: 7	7	nil
