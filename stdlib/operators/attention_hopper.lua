@@ -9,7 +9,7 @@
 --   depth_v     of a value, at most, where that is another
 --   stages      blocks of keys, and of values, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
---   ring        false: the groups take no turns
+--   ring        false: the groups take no turns; "full": only where not causal
 --   narrow      operands are f8e4m3: see attention_hopper_narrow.lua
 --   raw_stages  blocks of values that are not yet transposed, if not `stages`
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
@@ -275,6 +275,7 @@ local function new_group(variant, plan, args, smem, bars)
     sO = smem.O(_, _, number) }
   self.rows = softmax.new_rows(self.S)
   self.rows.threes = true
+  self.takes_turns = variant.ring ~= false and not (variant.ring == "full" and variant.causal)
   if variant.narrow then
     self.P = narrow.new_P(plan.PV, ROWS, variant.keys)
     self.is_plain = not variant.score and variant.scaled ~= "blocks"
@@ -289,11 +290,11 @@ end
 
 -- Waits for the group's turn to issue products, and hands it on, if the groups take turns.
 function Group:enter()
-  if self.variant.ring ~= false then self.mine:sync() end
+  if self.takes_turns then self.mine:sync() end
 end
 
 function Group:leave()
-  if self.variant.ring ~= false then self.next:arrive() end
+  if self.takes_turns then self.next:arrive() end
 end
 
 function Group:multiply_QK()
@@ -497,7 +498,7 @@ end
 
 local function multiply_all(variant, plan, args, smem, bars)
   local group = new_group(variant, plan, args, smem, bars)
-  if variant.ring ~= false then
+  if group.takes_turns then
     if group.number == plan.groups - 1 then group.next:arrive() end
   end
   each_tile(variant, args, of_first_lane, function(at)
