@@ -83,14 +83,15 @@ static void write_st_async(CtEmit *e, CtVal v) {
   uint32_t id = (uint32_t)inst->imm.i;
   const CtBuf *buf = &e->ir->bufs[id];
   bool is_wide = ct_value_bytes(buf->dtype) == 8;
-  const char *bits = !ct_is_float(buf->dtype) ? "("
-                     : is_wide                ? "__double_as_longlong("
-                                              : "__float_as_uint(";
+  const char *bits = is_wide ? "(unsigned long long)" : "(unsigned)";
+  const char *of = !ct_is_float(buf->dtype) ? "("
+                   : is_wide                ? "__double_as_longlong("
+                                            : "__float_as_uint(";
   ct_emit_begin(e, inst->loc);
   ct_emit_put(e, "%s(&", ct_emit_help(e, is_wide ? CT_HELP_ST_ASYNC_64 : CT_HELP_ST_ASYNC_32));
   ct_emit_place(e, id, inst->args[0]);
-  ct_emit_put(e, ", &%s[%v], %c, %s%c));", e->buf_names[buf->bar], inst->args[2], buf->remote, bits,
-              inst->args[1]);
+  ct_emit_put(e, ", &%s[%v], %c, %s%s%c));", e->buf_names[buf->bar], inst->args[2], buf->remote,
+              bits, of, inst->args[1]);
   ct_emit_end(e);
 }
 
