@@ -151,7 +151,7 @@ int main(void) {
 ]])
 local base <const> = "runtime/base/dtype.c runtime/base/convert.c"
 local writers <const> = "runtime/emit/emit_float.c runtime/base/text.c runtime/base/arena.c "
-  .. "runtime/base/err.c"
+  .. "runtime/base/err.c runtime/base/plural.c"
 tap.is(folder.run(("%s %s text.c %s %s -lm -o text && ./text > text.h"):format(cc, flags, writers,
   base)), "", "the casts in CUDA C can be written")
 tap.is(folder.run(("%s -O1 %s cuda.c %s -lm -o cuda && ./cuda"):format(cc, flags, base)), "0 wrong",
