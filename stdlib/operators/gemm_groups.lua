@@ -119,26 +119,14 @@ function M.find(way, i)
   return { g = g, first = first, rows = last - first }, i - before, i < before + here
 end
 
---- Calls f(group, row, column, ahead) for tiles start, start + step, ...: way.place(group, tile) is
---- the place among the group's tiles of the one with that number. It takes a while to find the
---- next tile. That is done when f has returned or, with way.is_ahead, where f calls ahead(), once
---- on every path.
+--- Calls f(group, tile) for tiles start, start + step, ...; `tile` counts those of the group.
 function M.each_tile(way, start, step, f)
-  local at = fragment(i32, 7) -- group, first row and end, tiles before it and its own, the place
-  local function note(from, ...)
-    for i, value in ipairs { ... } do at[from + i - 1] = value end
-  end
-  local function group_at() return { g = at[0], first = at[1], rows = at[2] - at[1] } end
-  local function find(i)
-    note(0, seek(way, i, at[0], at[1], at[2], at[3], at[4]))
-    if i < at[3] + at[4] then note(5, way.place(group_at(), i - at[3])) end
-  end
-  note(0, begin(way))
-  find(start)
-  for i in range(start, M.most_tiles(way.extent, size(way.ends), way.rows) * way.times, step) do
-    if i >= at[3] + at[4] then break end
-    f(group_at(), at[5], at[6], function() find(i + step) end)
-    if not way.is_ahead then find(i + step) end
+  local g, first, last, before, here = begin(way)
+  local most = M.most_tiles(way.extent, size(way.ends), way.rows) * way.times
+  for i in range(start, most, step) do
+    g, first, last, before, here = seek(way, i, g, first, last, before, here)
+    if i >= before + here then break end
+    f({ g = g, first = first, rows = last - first }, i - before)
   end
 end
 

@@ -8,7 +8,7 @@
 --              multiplies while the other stores
 --   groups     warp groups that multiply, 2 where it is absent
 --   behind     of a shared tile: the products of a stage run while those of the next begin, as they
---              do where no other group multiplies
+--              do where no other group multiplies. Not of groups of rows, which were slower so
 --   rows       of a tile that are loaded, for problems that have no more of them (bN is 64 and one
 --              group multiplies): TMA takes time for zeros, too
 --   registers  of a thread, {of the group that loads, of those that multiply}
@@ -90,7 +90,6 @@ local function plan_of(variant)
            tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
              * variant.dtype.bits // 8,
            by_warps = held or scaling.is_deep(variant),
-           looks_ahead = variant.grouped and not variant.batched,
            parts = parts, at_once = variant.at_once or 1,
            part_mma = parts > 1 and mma_of(bM // parts, bN // together, together) or mma,
            k_blocks = variant.k_blocks or 1,
@@ -245,7 +244,7 @@ local function multiply_all(variant, plan, block, C, ending)
   end
 
   local behind = held or not variant.promotes
-    and (plan.groups == 1 or variant.behind or not is_shared)
+    and (plan.groups == 1 or variant.behind and not variant.grouped or not is_shared)
   local mine, other -- barriers of a ping-pong, whose groups multiply in turn
 
   local function compute(row, column, part)
@@ -254,10 +253,7 @@ local function multiply_all(variant, plan, block, C, ending)
     local to = block.stream and out or out:of(part)
     local stored = column -- among columns of what blocks store
     if plan.k_blocks > 1 then stored = column * plan.k_blocks + cluster_rank() end
-    local function fetch() -- while products run
-      if plan.store.fetches then to:fetch(own_row(row), stored) end
-      if plan.looks_ahead then part.ahead() end
-    end
+    local function fetch() to:fetch(own_row(row), stored) end
     local promoter = scaling.begin(variant, ending.scales, sums, to.l, nil, plan.parts)
     local slot
     if promoter then
@@ -290,13 +286,13 @@ local function multiply_all(variant, plan, block, C, ending)
   if variant.rows then clear_rest(variant, plan, block, out.together) end
   await_dependencies(variant)
   if is_shared then
-    walks.each_tile(variant, block, 0, 1, compute, true)
+    walks.each_tile(variant, block, 0, 1, compute)
   else
     mine = named_barrier(ORDER_ID + group, 2 * GROUP)
     other = named_barrier(ORDER_ID + 1 - group, 2 * GROUP)
     if group == 1 then other:arrive() end
     state:advance(group * block.k_tiles)
-    walks.each_tile(variant, block, group, 2, compute, true)
+    walks.each_tile(variant, block, group, 2, compute)
   end
   if block.panels then
     block.panels:before_store(group, own == 0)

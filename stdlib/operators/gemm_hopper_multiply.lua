@@ -1,6 +1,6 @@
 -- gemm_hopper_multiply.lua: how a warp group of gemm_hopper.lua makes the sums of a tile of C: it
 -- waits for a slot of the ring, multiplies it by wgmma, and says that the slot is empty. `plan` and
--- `block` are gemm_hopper.lua's, and fetch() is what happens once in a tile while products run.
+-- `block` are gemm_hopper.lua's, and fetch() asks for what C holds.
 local turn = require "cuttle.gemm_hopper_turn"
 local M = {}
 
@@ -24,10 +24,9 @@ end
 -- Waits until a slot is as the instruction takes it.
 local function await(block, slot, parity) (block.turned or block).full[slot]:wait(parity) end
 
--- What C holds is asked for in one of the steps of K, and the next tile of groups is found.
+-- What C holds is asked for in one of the steps of K.
 local function fetch_at(plan, block, k, fetch)
-  if not (plan.store.fetches or plan.looks_ahead) then return end
-  if k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
+  if plan.store.fetches and k == min(FETCH_STEP, block.k_tiles - 1) then fetch() end
 end
 
 -- Begins the products of a slot that is full.

@@ -51,9 +51,8 @@ end
 
 --- Calls f(row, column, part) for every `step`th of the block's tiles. The part of C is nil where
 --- it has none; else row and column count its tiles. It is a panel, a batch, or a group: these are
---- of rows, as what is adjacent in memory begins where TMA can. is_ahead: f calls part.ahead() of
---- each group's tile, once on every path, which finds the next one.
-function M.each_tile(variant, block, start, step, f, is_ahead)
+--- of rows, as what is adjacent in memory begins where TMA can.
+function M.each_tile(variant, block, start, step, f)
   if variant.batched then return each_tile_of_batches(variant, block, start, step, f) end
   if block.stream then
     local tiles, group = block.walk.tiles, block.walk.group or GROUP_OF_TILES
@@ -74,14 +73,11 @@ function M.each_tile(variant, block, start, step, f, is_ahead)
   end
   local columns, high = way.tiles[2], variant.tile[2]
   local x = blockIdx.x + start * gridDim.x
-  local function place(group, i)
-    return rasters.place({ tiles = { cdiv(group.rows, high), columns }, order = "groups",
-                           group = way.group or GROUP_OF_TILES }, i)
-  end
-  grouping.each_tile({ ends = block.ends, extent = block.extent, rows = high, times = columns,
-                       place = place, is_ahead = is_ahead }, x, step * gridDim.x,
-    function(group, row, column, ahead)
-      group.ahead = ahead
+  grouping.each_tile({ ends = block.ends, extent = block.extent, rows = high, times = columns },
+    x, step * gridDim.x,
+    function(group, i)
+      local row, column = rasters.place({ tiles = { cdiv(group.rows, high), columns },
+                                         order = "groups", group = way.group or GROUP_OF_TILES }, i)
       f(row, column, group)
     end)
 end
