@@ -31,7 +31,7 @@ static Slot *slot_of(const StdModule *m) {
     while (std_modules[n].name != NULL) {
       n++;
     }
-    Slot *made = calloc(n, sizeof *made);
+    Slot *made = calloc(n + 1, sizeof *made); /* the end has one, too */
     if (atomic_compare_exchange_strong(&all_slots, &slots, made)) {
       slots = made;
     } else {

@@ -22,7 +22,7 @@ typedef struct CtPool {
 /* The fn of a CtAlloc whose ud is the pool. Blocks of more than CT_POOL_LARGEST bytes are those of ct_alloc_std. They are
    16-byte aligned; a block that shrinks may move, and stays where it is when there is no memory for that: then the
    result is NULL. */
-void *ct_pool_alloc(void *pool, void *ptr, size_t old_bytes, size_t new_bytes);
+void *ct_pool_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes);
 
 /* Frees the chunks, and with them all small blocks; larger ones are freed by whoever has them. */
 void ct_pool_clear(CtPool *pool);
