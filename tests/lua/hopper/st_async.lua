@@ -1,5 +1,6 @@
 -- st_async: stores to other blocks of a cluster that complete on an mbarrier there, for elements of
 -- 32 and 64 bits, layouts and ranks of each thread; nothing is found in them.
+-- needs sm_90
 local SIZE <const> = 4
 
 -- Each block sends element i to place {its rank, i} of block (rank + i) % SIZE.
