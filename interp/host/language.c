@@ -37,8 +37,8 @@ static int load_std_module(lua_State *L) {
   const StdModule *m = lua_touserdata(L, lua_upvalueindex(1));
   lua_settop(L, 0);
   lua_pushfstring(L, DIAG_STDLIB_PREFIX "%s.lua", m->name + sizeof "cuttle." - 1);
-  bool keeps = state_of(L)->options.alloc ==
-               NULL; /* else the host gets all requests, also those of a parser */
+  /* A host's allocator gets all that a parser asks for. */
+  bool keeps = state_of(L)->options.alloc == NULL;
   if (std_chunk_load(L, m, lua_tostring(L, 1), keeps) != LUA_OK) {
     return lua_error(L);
   }

@@ -48,8 +48,8 @@ static void *take(CtPool *pool, size_t bytes) {
   CtPoolBlock *block = pool->free[list];
   if (block != NULL) {
     pool->free[list] = block->next;
-    __builtin_prefetch(block->next,
-                       1); /* else the next one waits for it: what is free lies anywhere */
+    /* What is free lies anywhere: the next request need not wait for it. */
+    __builtin_prefetch(block->next, 1);
     return block;
   }
   if (pool->left < whole && !new_chunk(pool)) {

@@ -172,9 +172,9 @@ struct CtEmit {
   const char *warp_mask; /* text: the mask of the lanes that the warp has */
   CtNames names;
   CtText body;
-  bool
-      reaches; /* it maps other blocks' shared memory and arrives at their mbarriers, which then order accesses of
-                     the cluster; a wait of the cluster's scope empties the L1 cache */
+  /* It maps other blocks' shared memory and arrives at their mbarriers, which then order accesses of the cluster; a wait
+     of the cluster's scope empties the L1 cache. */
+  bool reaches;
   bool has_async; /* cp.async or CUDA text of the script: fences and waits have an effect */
   bool helps[CT_HELP_COUNT];
   CtText functions; /* printed after the helpers */

@@ -75,8 +75,8 @@ typedef struct CtBuf {
                    swizzle (ct_ir_view_swizzled), or 0 */
   CtCacheHint cache; /* an alias: the hint of what is accessed through it (ct_ir_cached) */
   CtVal remote; /* an alias: as the block of this rank in the cluster has it; 0: the own block */
-  uint32_t
-      bar; /* with `remote`: ST_ASYNCs write it, which complete on mbarriers of this buffer there; 0: others do */
+  /* With `remote`: ST_ASYNCs write it, and complete on mbarriers of this buffer there; 0: others do. */
+  uint32_t bar;
   bool
       is_written; /* some STORE or tile operation writes it; not said of an alias, see ct_ir_memory */
   uint32_t address;  /* tensor: the shared buffer of one word that says where it begins */
