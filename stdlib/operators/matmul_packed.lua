@@ -297,6 +297,7 @@ local function config_of(p, w, template, row, wanted)
   config.name = ("packed%s %dx%dx%d, %s"):format(is_many and " hopper" or "", config.tile[1],
     config.tile[2], config.tile[3], w.type)
   if config.k_blocks then config.name = ("%s, K in %d"):format(config.name, config.k_blocks) end
+  if config.most then config.name = ("%s, %d stages"):format(config.name, config.stages) end
   local words = {}
   for key, value in pairs(config) do
     local text = type(value) == "table" and table.concat(value, " ") or tostring(value)

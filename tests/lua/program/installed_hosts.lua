@@ -29,31 +29,21 @@ report("make install-files", run(("make -s install-files PREFIX=%s DESTDIR=%s BU
 
 -- {====== Debug information ======
 
--- Bytes of an installed file; nil where there is none.
-local function size_of(path)
+local function is_installed(path)
   local file = io.open(root .. path)
-  if not file then return nil end
-  local n = file:seek "end"
-  file:close()
-  return n
+  return file and file:close() or false
 end
 
-local function size_built(name)
-  local file <close> = assert(io.open(build .. "/" .. name))
-  return file:seek "end"
-end
-
-local has_debug = not run(("test -z \"$(readelf -S %s/cuttle | grep debug_info)\""):format(build))
-if has "readelf" and has_debug then
+local has_info <const> = "readelf -S %s | grep -q debug_info"
+if has "readelf" and run(has_info:format(build .. "/cuttle")) then
   for _, path in ipairs { "/bin/cuttle", "/lib/libcuttle.a" } do
-    local is_smaller = size_of(path) < size_built(path:match "[^/]+$") / 2
-    report(path .. " is stripped", is_smaller and not size_of(path .. ".debug"))
+    report(path .. " is stripped", is_installed(path) and not run(has_info:format(root .. path))
+      and not is_installed(path .. ".debug"))
   end
   report("the stripped program runs", run(root .. "/bin/cuttle -e 'print(size(layout{4}))'"))
   local with_debug = "make -s install-files DEBUG_INFO=1 PREFIX=/debug DESTDIR=%s BUILD=%s"
   report("make install-files DEBUG_INFO=1", run(with_debug:format(folder, build) .. " MAKEFLAGS="))
   local installed = folder .. "/debug/bin/cuttle"
-  local has_info = "readelf -S %s | grep -q debug_info"
   report("debug information lies beside",
     run(has_info:format(installed .. ".debug")) and not run(has_info:format(installed)))
   report("and the program names it",
