@@ -2,7 +2,6 @@
 -- plain kernels, and what `check` says to a group that does not wait before it writes, and to one
 -- that does not wait for dS' of the other block. An argument: the latter two alone.
 local tap = dofile "tests/support/tap.lua"
-local path <const> = os.tmpname()
 
 -- `change` is made before.
 local PROGRAM <const> = [[
@@ -24,21 +23,7 @@ end
 try($problem)
 ]]
 
-local function check(options, problem, change)
-  local file <close> = assert(io.open(path, "w"))
-  file:write((PROGRAM:gsub("%$(%w+)", { problem = problem, change = change or "" })))
-  file:close()
-  local pipe = assert(io.popen(("'%s' check %s %s 2>&1 </dev/null"):format(arg[-1], options, path)))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
-end
-
-local function says(options, problem, change, part, name)
-  local text = check(options, problem, change)
-  local is_wrong = not change and text:find "gradient" or text:find "itself failed"
-  tap.ok(text:find(part, 1, true) and not is_wrong, name, text)
-end
+local says = dofile "tests/support/checked_gradients.lua" (tap, PROGRAM)
 
 local function without(name)
   return ([[
@@ -55,5 +40,4 @@ if not arg[1] then
 end
 says("", "130, 128, false", without "await_place", "race", "no wait for a place")
 says("", "70, 128, false", without "await_dS", "race", "no wait for dS'")
-os.remove(path)
 tap.done()

@@ -2,7 +2,6 @@
 -- and what `check` says to a turn that nobody takes, to a part that is handed over without its
 -- fence, and to additions that wait for no turn.
 local tap = dofile "tests/support/tap.lua"
-local path <const> = os.tmpname()
 
 -- Tiles of 128 queries by 128 keys; `change` is made before.
 local PROGRAM <const> = [[
@@ -24,21 +23,7 @@ end
 try($problem)
 ]]
 
-local function check(options, problem, change)
-  local file <close> = assert(io.open(path, "w"))
-  file:write((PROGRAM:gsub("%$(%w+)", { problem = problem, change = change or "" })))
-  file:close()
-  local pipe = assert(io.popen(("'%s' check %s %s 2>&1 </dev/null"):format(arg[-1], options, path)))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
-end
-
-local function says(options, problem, change, part, name)
-  local text = check(options, problem, change)
-  local is_wrong = not change and text:find "gradient" or text:find "itself failed"
-  tap.ok(text:find(part, 1, true) and not is_wrong, name, text)
-end
+local says = dofile "tests/support/checked_gradients.lua" (tap, PROGRAM)
 
 says("", "200, 300, true, true", nil, "check: no finding", "causal, some queries see no key")
 says("", "130, 300, false, true", nil, "check: no finding", "full")
@@ -57,5 +42,4 @@ function turns.hand_over(_, barriers, store)
 end]], "fence_proxy_async", "a part without its fence")
 says("--schedules=8", "40, 384, false, true", "function turns.await() end",
   "depends on the order of the warps", "additions that do not wait")
-os.remove(path)
 tap.done()
