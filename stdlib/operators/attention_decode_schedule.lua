@@ -121,7 +121,7 @@ end
 
 --- The block's pieces, in order; all of its threads come together. Calls f.first(piece) for the
 --- first one, and of each f.compute(piece, next), then f.finish(piece, next); next.n_units is 0
---- behind the last one. A piece:
+--- after the last one. A piece:
 ---   b, head        the sequence, and the head of the line
 ---   n_keys         of the sequence
 ---   first, last    its keys, the last one excluded

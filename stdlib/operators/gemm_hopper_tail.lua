@@ -3,6 +3,7 @@
 -- slot, by warps of the group that loads: only then the slot is full for those that multiply. An
 -- empty group has one tile, of zeros. K is not what is contiguous, so a group may begin anywhere.
 local grouping = require "cuttle.gemm_groups"
+local turns = require "cuttle.gemm_hopper_turn"
 local M = {}
 
 local WARP <const>, CLEARERS <const> = 32, 3
@@ -42,22 +43,15 @@ local function clear_from(slot, first)
   end
 end
 
---- The part of the threads of the group that loads which do not load.
+--- What the warps of the group that loads do which do not load.
 function M.clear_all(variant, block, each_tile)
-  if threadIdx.x < WARP then return end
-  local bK, state = variant.tile[3], pipeline_state(variant.stages)
-  each_tile(function(row, column, part) -- luacheck: ignore 212
-    for k in range(part.k_tiles) do
-      local slot, own = state.slot, part.rows - k * bK
-      block.full[slot]:wait(state.parity)
-      if own < bK then
-        clear_from(block.rows(_, _, slot), own)
-        clear_from(block.columns(_, _, slot), own)
-        fence_proxy_async()
-      end
-      sync_warp()
-      if threadIdx.x % WARP == 0 then block.turned.full[slot]:arrive() end
-      state:advance()
+  local bK = variant.tile[3]
+  turns.each_slot(variant, block, each_tile, function(slot, k, part)
+    local own = part.rows - k * bK
+    if own < bK then
+      clear_from(block.rows(_, _, slot), own)
+      clear_from(block.columns(_, _, slot), own)
+      fence_proxy_async()
     end
   end)
 end

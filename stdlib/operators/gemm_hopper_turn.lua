@@ -134,21 +134,29 @@ local function turn_slot(ring, turned_ring, slot)
   end
 end
 
---- The turners' part of a kernel, for the threads of the group that loads; each_tile(f) calls f for
---- each tile of the block.
-function M.turn_all(variant, block, each_tile)
+--- In the group that loads, its warps that do not load change slots of the ring: f(slot, k, part)
+--- changes one that is full, of step k of K. After that it is full for those that multiply.
+--- each_tile(f) calls f for each tile of the block.
+function M.each_slot(variant, block, each_tile, f)
   if threadIdx.x < WARP then return end
   local state = pipeline_state(variant.stages)
-  each_tile(function()
-    for _ in range(block.k_tiles) do
+  each_tile(function(_, _, part)
+    for k in range(part and part.k_tiles or block.k_tiles) do
       local slot = state.slot
       block.full[slot]:wait(state.parity)
-      turn_slot(block.columns, block.turned.columns, slot)
-      fence_proxy_async()
+      f(slot, k, part)
       sync_warp()
       if threadIdx.x % WARP == 0 then block.turned.full[slot]:arrive() end
       state:advance()
     end
+  end)
+end
+
+--- The turners' part of a kernel, by each_slot.
+function M.turn_all(variant, block, each_tile)
+  M.each_slot(variant, block, each_tile, function(slot)
+    turn_slot(block.columns, block.turned.columns, slot)
+    fence_proxy_async()
   end)
 end
 
