@@ -427,10 +427,12 @@ static const char
    module calls it, ends here: what a command set by _launch.bench_by takes the call, and while launches are watched,
    or in `cuttle emit`, there is one call. */
 static int lang_bench(lua_State *L) {
-  if (!lua_isfunction(L, 1) && luaL_getmetafield(L, 1, "__call") == LUA_TNIL) {
-    diag_type_error(L, 1, "bench", "a function");
+  if (!lua_isfunction(L, 1)) {
+    if (luaL_getmetafield(L, 1, "__call") == LUA_TNIL) {
+      diag_type_error(L, 1, "bench", "a function");
+    }
+    lua_pop(L, 1);
   }
-  lua_settop(L, lua_isfunction(L, 1) ? lua_gettop(L) : lua_gettop(L) - 1);
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &bench_way) == LUA_TFUNCTION) {
     lua_insert(L, 1);
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);

@@ -323,8 +323,8 @@ static void check_count(lua_State *L, int kernel, int n) {
     diag_error(L, "%s: %d arguments; a kernel takes at most %d", k->name, n, LAUNCH_MAX_ARGS);
   }
   if (n < k->n_params || (n > k->n_params && !k->is_vararg)) {
-    diag_error(L, "%s: the kernel takes %d argument%s%s, got %d", k->name, k->n_params,
-               k->n_params == 1 ? "" : "s", push_parameters(L, kernel, k), n);
+    diag_error(L, "%s: the kernel takes %d arguments%s, got %d", k->name, k->n_params,
+               push_parameters(L, kernel, k), n);
   }
 }
 

@@ -101,9 +101,9 @@ static int lang_st_async(lua_State *L) { /* tensor, coordinate, value, mbarrier,
   CtAsyncStore s = {0};
   if (lua_gettop(L) != 5) {
     return diag_error(L,
-                      "st_async: %d %s; st_async(tensor, coordinate, value, mbarrier, rank) was "
-                      "expected",
-                      lua_gettop(L), lua_gettop(L) == 1 ? "argument" : "arguments");
+                      "st_async: %d arguments; st_async(tensor, coordinate, value, mbarrier, rank) "
+                      "was expected",
+                      lua_gettop(L));
   }
   call_need_sm(L, ir, "st_async", 90);
   const Tensor *t = to_receiver(L, ir);

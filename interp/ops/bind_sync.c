@@ -95,8 +95,8 @@ static CtVal to_slot(lua_State *L, CtIr *ir, int idx, const Mbarrier *m) {
   (void)value_settle(L, idx);
   i = lua_tointegerx(L, idx, &is_int);
   if (is_int && (i < 0 || i >= m->n)) {
-    diag_error(L, "%s[%I]: it has %I %s, counted from 0", title(L, m), (LUAI_UACINT)i,
-               (LUAI_UACINT)m->n, m->n == 1 ? "barrier" : "barriers");
+    diag_error(L, "%s[%I]: it has %I barriers, counted from 0", title(L, m), (LUAI_UACINT)i,
+               (LUAI_UACINT)m->n);
   }
   return is_int ? ct_ir_const_int(ir, CT_i32, i) : value_to(L, idx, CT_i32, title(L, m));
 }

@@ -118,7 +118,7 @@ typedef struct StateMemory {
   bool writes;        /* only what may be written */
 } StateMemory;
 
-/* Memory on the host, but for that of tensors. */
+/* Memory on the host, without that of tensors. */
 typedef struct StateBytes {
   CtPool pool;     /* small blocks of Lua, unless the host gives an allocator */
   atomic_size_t n; /* counted when there is a limit */
