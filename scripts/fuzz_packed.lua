@@ -56,6 +56,8 @@ local function random_problem()
   if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
   p.S = p.by_wgmma and p.out == p.T and p.T or one_of{f16, bf16, f32, f8ue4m3}
   p.has_zeros = formats.formats[p.name].is_integer and chance(2)
+  p.zeros_below = p.name == "u4" and not (p.by_wgmma and p.T == f8e4m3) and one_of{16, 17, 33}
+    or 1 << formats.formats[p.name].bits
   p.C = full(p.by_wgmma and p.out or one_of{f32, p.out},
     (p.by_wgmma or chance(2)) and row_major{p.m, p.n} or layout{p.m, p.n}, 7)
   p.how = { alpha = one_of{1.0, 0.5}, beta = p.by_wgmma and 0.0 or one_of{0.0, 1.0},
@@ -70,7 +72,8 @@ local function multiply(p)
   local of = { p.n, p.k // p.group }
   p.w = packed.pack_weights(small(u8, 0, last, p.n, p.k), { type = p.name,
     scales = small(p.S, 1, 3, of[1], of[2]),
-    zero_points = p.has_zeros and small(u8, 0, last, of[1], of[2]) or nil })
+    zero_points = p.has_zeros and small(u8, 0, p.zeros_below, of[1], of[2])
+      or nil })
   p.X = small(p.T, -1, 2, p.m, p.k)
   matmul(p.X, p.w, p.C, p.how)
 end

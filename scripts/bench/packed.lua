@@ -6,8 +6,8 @@
 -- for each row, the product of f8e4m3.
 --   CUTTLE_DEVICE=cuda cuttle scripts/bench/packed.lua [--type=u4] [--group=128] [--rows=1,8,16]
 --     [--activations=f8e4m3] [--prefill=4096] [--variants=FILE] [NxK ...]
--- FILE returns a list of configurations of gemm_packed.lua, tables of fields. On the CPU engine it
--- takes one small weight, to show that it runs.
+-- FILE returns a list of configurations: names, tables of fields of gemm_packed.lua's, or false for
+-- the chosen one. On the CPU engine it takes one small weight, to show that it runs.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
 local data = require "data"
@@ -113,6 +113,7 @@ local function check(X, w, C)
 end
 
 local function text_of(config)
+  if type(config) ~= "table" then return config or "" end
   local words = {}
   for key, value in pairs(config) do
     words[#words + 1] = ("%s %s"):format(key,
@@ -135,7 +136,7 @@ local function measure(list, name_of_X, m, n, k, config, rate)
   local launches, name = {}, nil
   for i, w in ipairs(list) do
     local ok, launch, which = pcall(operator.prepare, X, w, C, how)
-    if not ok then return print(("  %s: %s"):format(text_of(config or {}), launch)) end
+    if not ok then return print(("  %s: %s"):format(text_of(config), launch)) end
     launches[i], name = launch, which
   end
   data.poison(C)
@@ -144,7 +145,7 @@ local function measure(list, name_of_X, m, n, k, config, rate)
   local t = time_of(launches)
   local per_us = (bytes_of(list[1]) + X.dtype.bytes * m * k + 2 * m * n) / t
   print(("%dx%dx%d  %8.2f us  %5.2f TB/s  %.3f of the copy  error %s  %s %s"):format(m, n, k, t,
-    per_us / 1e6, per_us / rate, error_text, name, config and text_of(config) or ""))
+    per_us / 1e6, per_us / rate, error_text, name, text_of(config)))
   io.stdout:flush()
 end
 
@@ -176,7 +177,7 @@ local function prefill(w, name_of_X, m, n, k, variants)
       local error_text = check(X, w, C)
       local t = time_8(ours)
       print(("%dx%dx%d  %8.1f us  bf16 %8.1f us  %.3f  error %s  %s; %s %s"):format(m, n, k, t, u,
-        u / t, error_text, name, theirs, config and text_of(config) or ""))
+        u / t, error_text, name, theirs, text_of(config)))
       io.stdout:flush()
     end
   end

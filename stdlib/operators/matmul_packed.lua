@@ -110,8 +110,13 @@ local function operand_trouble(p, w)
   if not is_narrow(p.dtype) then
     return w.scales.dtype ~= p.dtype and ("scales are %s, and A is %s"):format(w.scales.dtype,
       p.dtype) or nil
-  elseif not (formats.formats[w.type].narrow or {})[p.dtype.name] then
+  end
+  local narrow = (formats.formats[w.type].narrow or {})[p.dtype.name]
+  if not narrow then
     return ("numbers of %s are not exact in %s"):format(w.type, p.dtype)
+  elseif w.most_zero > (narrow.most_zero or 0) then
+    return ("a zero point is %d, and numbers are exact in %s up to %d"):format(w.most_zero, p.dtype,
+      narrow.most_zero)
   elseif w.group < formats.span(w.group) then
     return ("a group has %d elements"):format(w.group)
   end

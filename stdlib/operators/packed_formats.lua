@@ -9,7 +9,8 @@
 -- code - zero point, an integer, or what a table says.
 --   bits       of a code
 --   tiles      of K = 16 of a unit
---   is_integer has zero points; `zero` is that of weights without any
+--   is_integer has zero points; `zero` is that of weights without any, most_zero the largest
+--              with which operand is exact, if that is less than 255
 --   value(code)  the number of a code, on the host; of a table, the largest is `most`
 --   place(r, half)  where the code of that half of pair r is: a word of the tile, and its bit
 --   operand(dtype, word, zero)  the tile's four pairs: of its words, word(i), and, of an integer
@@ -18,12 +19,12 @@
 --              of nil: what is subtracted where there are none
 --   narrow     by the name of a type of 8 bits in which all numbers are exact: {of(word, zero), the
 --              tile's four numbers of row g and of row g + 8 as bytes, of K 4 u + 0, 2, 1, 3; unit,
---              what these are to be multiplied by}
---   narrow_zeros(word)  what these take as zero, of a word with both zero points, up to 16, or of
---              nil
+--              what these are to be multiplied by; most_zero, with which they are exact, at least
+--              SMALL_ZERO}
+--   narrow_zeros(word)  what these take as zero, of a word with both zero points or of nil
 local internal = ...
 local tiles = require "cuttle.tiles"
-local M = {}
+local M = { SMALL_ZERO = 16 } -- with such zero points differences of 4 bits are exact in all types
 
 -- Of two equal halves.
 local function twice(bits) return bits << 16 | bits end
@@ -61,7 +62,7 @@ local function four(make) return make(0), make(1), make(2), make(3) end
 local BYTES <const> = 0x01010101
 
 
-local u4 = { bits = 4, tiles = 4, is_integer = true, zero = 8 }
+local u4 = { bits = 4, tiles = 4, is_integer = true, zero = 8, most_zero = 128 }
 
 function u4.value(code) return code end
 
@@ -104,7 +105,8 @@ local function u4_as_i8(word, zero)
   return differences(w, zero[1]) ~ flip, differences(w >> 4, zero[2]) ~ flip
 end
 
-u4.narrow = { f8e4m3 = { of = u4_as_f8, unit = 512.0 }, i8 = { of = u4_as_i8, unit = 1.0 } }
+u4.narrow = { f8e4m3 = { of = u4_as_f8, unit = 512.0, most_zero = M.SMALL_ZERO },
+              i8 = { of = u4_as_i8, unit = 1.0, most_zero = 128 } }
 
 local u8_ = { bits = 8, tiles = 2, is_integer = true, zero = 128 }
 

@@ -5,6 +5,7 @@
 --   codes   u32 (4, n): 16 bytes of lane l of unit u of rows 16 s on: (_, (s n_units + u) 32 + l)
 --   scales  (2, n): of rows g and g + 8 of these, and group j: (_, (s n_groups + j) 8 + g)
 --   zeros   u32 (1, n) or nil: two zero points in a word, in the same order
+--   most_zero  the largest of these, or 0 if it is at most formats.SMALL_ZERO
 --   device, stand_ins  where it is; tensors of its shape, by type, for what matmul checks
 --   again  what matmul found for products with it (matmul_again.lua)
 local arguments = require "cuttle.arguments"
@@ -133,11 +134,11 @@ end
 
 -- Pairs of rows g and g + 8, as they are or in a word.
 local function make_pairs(to_pair)
-  return kernel("pack_scales", function(from, out, rows, n_groups)
+  return kernel("pack_scales", function(from, out, rows, n_groups, ...)
     local i = blockIdx.x * THREADS + threadIdx.x
     if i < size(out, 1) then
       local n, j = i // 8 // n_groups * ROWS + i % 8, i // 8 % n_groups
-      to_pair(out, i, from[{min(n, rows - 1), j}], from[{min(n + 8, rows - 1), j}])
+      to_pair(out, i, from[{min(n, rows - 1), j}], from[{min(n + 8, rows - 1), j}], ...)
     end
   end)
 end
@@ -146,8 +147,10 @@ local pack_scales = make_pairs(function(out, i, upper, lower)
   out[{0, i}], out[{1, i}] = cast(upper, out.dtype), cast(lower, out.dtype)
 end)
 
-local pack_zeros = make_pairs(function(out, i, upper, lower)
+local pack_zeros = make_pairs(function(out, i, upper, lower, large)
+  local most = cast(max(upper, lower), u32)
   out[{0, i}] = cast(upper, u32) | cast(lower, u32) << 16
+  if most > u32(formats.SMALL_ZERO) then atomic_max(large, 0, most) end
 end)
 
 local function launch(made, n, ...) made{grid = cdiv(n, THREADS), block = THREADS}(...) end
@@ -157,11 +160,23 @@ local packed_type = tiles.new_type("packed weight", Packed, {})
 
 local known <const> = { "scales", "type", "zero_points" }
 
-local function pack_pairs(made, from, dtype, of)
+local function pack_pairs(made, from, dtype, of, ...)
   local n = cdiv(of.n, ROWS) * 8 * of.n_groups
   local out = on_device.new(from.device, dtype, layout{ dtype == u32 and 1 or 2, n })
-  launch(made, n, by_groups(from), out, of.n, of.n_groups)
+  launch(made, n, by_groups(from), out, of.n, of.n_groups, ...)
   return out
+end
+
+-- The zero points in pairs, and the largest one, or 0 if that is small.
+local function pack_points(op, points, of, format, name)
+  local large = on_device.bring(points.device, zeros(u32, 1))
+  local out = pack_pairs(pack_zeros, points, u32, of, large)
+  local most = large[0]
+  if most > (format.most_zero or most) then
+    tiles.fail(op, "a zero point is %d, and the type is %s; expected zero points up to %d", most,
+      name, format.most_zero)
+  end
+  return out, most
 end
 
 --- pack_weights(W, {type =, scales =, zero_points =}) -> a packed weight, B of a product (N,K) of
@@ -189,11 +204,13 @@ function M.pack_weights(W, options)
   local out = on_device.new(W.device, u32, layout{ 4, lanes })
   launch(packer(name, is_words), lanes, codes, out, n, n_units)
   local dtype = narrow_scales[scales.dtype.name] and bf16 or scales.dtype
+  local points, most_zero
+  if options.zero_points then
+    points, most_zero = pack_points(op, options.zero_points, of, format, name)
+  end
   local w = setmetatable({ type = name, shape = { n, k }, group = of.group, codes = out,
     scales = pack_pairs(pack_scales, scales, dtype, of), device = W.device, stand_ins = {},
-    again = {},
-    zeros = options.zero_points and pack_pairs(pack_zeros, options.zero_points, u32, of) },
-    packed_type)
+    again = {}, zeros = points, most_zero = most_zero or 0 }, packed_type)
   if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
   return w
 end
