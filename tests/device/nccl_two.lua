@@ -1,5 +1,6 @@
 -- NCCL on two GPUs: the same script in one process and in two has the same bits; a killed rank. Prints TAP.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 if #devices() < 3 then
   tap.skip_all "needs two CUDA devices"
 end
@@ -33,11 +34,7 @@ local function read(path)
 end
 
 local function one_process(path)
-  local pipe = assert(io.popen(("timeout -k 5 120 '%s' --device=cuda '%s' "
-    .. "2>&1"):format(arg[-1], path)))
-  local out = pipe:read "a"
-  pipe:close()
-  return out
+  return (shell.run("timeout -k 5 120 '%s' --device=cuda '%s'", arg[-1], path))
 end
 
 -- A process for each rank, by the variables of torchrun; the outputs, and the seconds that it took.

@@ -1,6 +1,7 @@
 -- Kernels of ranks that wait for each other, on two GPUs of one process: right by their values, whatever the host does
 -- between launches. A kernel that waits for ever is ended by Ctrl-C, and by a limit. Prints TAP.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 if #devices() < 3 then
   tap.skip_all "needs two CUDA devices"
 end
@@ -17,9 +18,7 @@ end
 
 -- The output of a shell line, in which scripts are called by their name alone, and its result.
 local function capture(line)
-  local pipe = assert(io.popen(line .. " 2>&1"))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
+  local out, code = shell.run(line)
   return out:gsub(dir .. "/", ""), code
 end
 

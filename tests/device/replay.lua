@@ -1,6 +1,7 @@
 -- Launches on a CUDA device as files: captured there, they run there again and on the CPU engine, with the same
 -- results. Prints TAP.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 if #devices() < 2 then
   tap.skip_all "no CUDA device"
 end
@@ -63,10 +64,7 @@ synchronize()
 f:close()
 local run = "CUTTLE_CAPTURE=%s %s --device=cuda:0 %s >/dev/null 2>&1"
 os.execute(run:format(folder, arg[-1], script))
-local each = "for f in %s/*.ctk; do %s --device=cpu replay $f 2>&1; done"
-local pipe = io.popen(each:format(folder, arg[-1]))
-local out = pipe:read "a"
-pipe:close()
+local out = shell.run("for f in %s/*.ctk; do %s --device=cpu replay $f 2>&1; done", folder, arg[-1])
 tap.ok(out:find("fault.lua:2:", 1, true) and out:find("zero", 1, true),
   "a failed launch is captured", out)
 os.execute("rm -r " .. folder)

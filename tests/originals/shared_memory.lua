@@ -2,6 +2,7 @@
 -- product, views of shared memory, barriers, dynamic and static memory, the template, times.
 device("cpu")
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local H, K, W = 20, 24, 36
 local function text(x) return (tostring(x):gsub("%s+$", "")) end
 
@@ -158,9 +159,7 @@ local function output_of(script)
   local file = assert(io.open(path, "w"))
   file:write(script)
   file:close()
-  local pipe = assert(io.popen(("'%s' --device=cpu '%s'"):format(arg[-1], path)))
-  local out = pipe:read "a"
-  pipe:close()
+  local out = shell.cuttle("--device=cpu '%s'", path)
   os.remove(path)
   return text(out)
 end

@@ -2,6 +2,7 @@
 -- block of 512 threads has and no stack: nothing is spilled. So does the one with most registers of
 -- those for sm_80. What the ledger knows to have them is not compiled again.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local path <const> = os.tmpname()
 local file = assert(io.open(path, "w"))
 file:write [==[
@@ -32,13 +33,7 @@ for _, case in ipairs(cases[arg[1]]) do
 end
 ]==]
 file:close()
-local function run(sm)
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' --sm=%s %s %s 2>&1"):format(arg[-1], sm,
-    path, sm)))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local function run(sm) return (shell.cuttle("--sm=%s %s %s", sm, path, sm)) end
 local text = run "90a" .. run "80"
 if text:find("cannot load", 1, true) then
   tap.skip_all "no NVRTC on this machine"

@@ -1,5 +1,6 @@
 -- attention_decode in a graph, which reads lengths anew at each launch, and under
 -- `check --schedules`, which finds nothing in it.
+local shell = dofile "tests/support/shell.lua"
 local Q, K = randn(f32, row_major{3, 4, 16}), randn(f32, row_major{3, 2, 400, 16})
 local lengths, out = from_table(i32, {400, 1, 90}), zeros(f32, row_major{3, 4, 16})
 local step = graph(function()
@@ -15,9 +16,7 @@ end
 -- expect: true
 -- expect: true
 
-local path = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local path = shell.file [[
 local Q, K = randn(bf16, row_major{2, 4, 32}), randn(bf16, row_major{2, 2, 100, 32})
 local new = randn(bf16, row_major{2, 2, 1, 32})
 for _, config in ipairs{"mma 4 warps", "plain"} do
@@ -29,7 +28,6 @@ local V = view(K, layout({2, 1, 70, 512}, {70 * 576, 0, 576, 1}))
 attention_decode(randn(bf16, row_major{2, 128, 576}), K, V,
   {cache_seqlens = from_table(i32, {70, 40}), config = "latent hopper, pairs"})
 ]]
-file:close()
 local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check --schedules %s 2>&1 </dev/null")
   :format(arg[-1], path)))
 local last

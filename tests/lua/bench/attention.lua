@@ -1,7 +1,6 @@
 -- The rows of cuttle scripts/bench/main.lua hopper attention beside a peer that only plays its part.
-local path = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local path = shell.file [[
 io.stdout:setvbuf("line")
 print("a warning of the library")
 print("ok Pretender 1.0")
@@ -20,14 +19,9 @@ for line in io.lines() do
   end
 end
 ]]
-file:close()
 local function lines(arguments)
-  local command = ("CUTTLE_DEVICE=cpu '%s' scripts/bench/main.lua hopper attention --regime=eq "
-    .. "--rounds=1 %s 2>&1"):format(arg[-1], arguments)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
+  return (shell.cuttle("scripts/bench/main.lua hopper attention --regime=eq --rounds=1 "
+    .. arguments))
 end
 local text = lines(("--peer=\"'%s' %s\""):format(arg[-1], path))
 os.remove(path)

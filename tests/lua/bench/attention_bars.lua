@@ -1,18 +1,11 @@
 -- scripts/bench/attention_bars.lua on the CPU engine: small rows, without peers; and one of ours with
 -- a configuration of a file.
+local shell = dofile "tests/support/shell.lua"
 local function lines(arguments)
-  local command = ("CUTTLE_DEVICE=cpu '%s' scripts/bench/attention_bars.lua %s 2>&1"):format(
-    arg[-1], arguments)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
+  return (shell.cuttle("scripts/bench/attention_bars.lua " .. arguments))
 end
-local path = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[return {decode = {{name = "few", template = "cuttle.attention_decode_mma", sm_from = 80,
+local path = shell.file [[return {decode = {{name = "few", template = "cuttle.attention_decode_mma", sm_from = 80,
   warps = 2, stages = 2, resident = 1}}}]]
-file:close()
 local text = lines("--variants=" .. path)
 os.remove(path)
 for name in text:gmatch "\n?(%l%w+ [%dx]+ d64 %l+)\n" do print(name) end

@@ -1,11 +1,7 @@
 -- scripts/bench/main.lua hopper on the CPU engine: rows without a library beside them; and what it does with data.
+local shell = dofile "tests/support/shell.lua"
 local function lines(arguments)
-  local command = ("CUTTLE_DEVICE=cpu '%s' scripts/bench/main.lua hopper %s 2>&1"):format(arg[-1],
-    arguments)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
+  return (shell.cuttle("scripts/bench/main.lua hopper " .. arguments))
 end
 local text = lines("--regime=eq --rounds=1 --config='cpu 64x64x32' f16")
 print((text:match "f16 128x64x32\n.-\n"))

@@ -1,12 +1,6 @@
 -- scripts/bench/packed.lua on the CPU engine: packed weights of each type, with few rows and many.
-local function lines(arguments)
-  local command = ("CUTTLE_DEVICE=cpu '%s' scripts/bench/packed.lua %s 2>&1"):format(arg[-1],
-    arguments)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local shell = dofile "tests/support/shell.lua"
+local function lines(arguments) return (shell.cuttle("scripts/bench/packed.lua " .. arguments)) end
 for _, how in ipairs{"--type=u4", "--type=u8 --rows=2", "--type=nf4 --group=32", "--type=f4e2m1",
                     "--activations=i8 --rows=2"} do
   local text = lines(how .. " 24x128")

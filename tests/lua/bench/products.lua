@@ -1,11 +1,7 @@
 -- scripts/bench/main.lua matmul: a line for each problem and configuration, with a result that was checked.
+local shell = dofile "tests/support/shell.lua"
 local function lines(arguments)
-  local command = ("CUTTLE_DEVICE=cpu '%s' scripts/bench/main.lua matmul %s 2>&1"):format(arg[-1],
-    arguments)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
+  return (shell.cuttle("scripts/bench/main.lua matmul " .. arguments))
 end
 local n, n_right = 0, 0
 for line in lines("--all f32 TN"):gmatch "[^\n]+" do

@@ -1,12 +1,6 @@
 -- scripts/bench/scaled.lua on the CPU engine: products with scales of each kind, without PyTorch.
-local function lines(arguments)
-  local command = ("CUTTLE_DEVICE=cpu '%s' scripts/bench/scaled.lua %s 2>&1"):format(arg[-1],
-    arguments)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local shell = dofile "tests/support/shell.lua"
+local function lines(arguments) return (shell.cuttle("scripts/bench/scaled.lua " .. arguments)) end
 local text = lines "--quick 8x12x136"
 for kind in text:gmatch "f8e4m3 8x12x136, ([^\n]+)" do print(kind) end
 -- expect: all

@@ -1,5 +1,6 @@
 -- Layouts and descriptors of tcgen05 as CuTe has them: as_cute.out is what a C++ program prints that asks
 -- CuTe's headers on the host (CUTLASS 7107b055), with the `_` of static integers taken out.
+local shell = dofile "tests/support/shell.lua"
 for _, name in ipairs(atoms { family = "tcgen05" }) do
   local a = atom(name)
   if name:find "2x1SM" then
@@ -68,9 +69,7 @@ local path <const> = os.tmpname()
 local file <close> = assert(io.open(path, "w"))
 file:write(tiles)
 file:close()
-local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=100a %s"):format(arg[-1], path)))
-local text = pipe:read "a"
-pipe:close()
+local text = shell.cuttle("emit --sm=100a %s", path)
 os.remove(path)
 local lower = text:gmatch "wgmma_start%(sA, (0x%x+)u%)"
 local upper = text:gmatch "wgmma_descriptor<(0x%x+)u>%(a"

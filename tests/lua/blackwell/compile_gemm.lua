@@ -1,13 +1,10 @@
 -- What tensor memory and tcgen05 are emitted as: the example compiles for each target that has them, and other
 -- targets are refused by name before NVRTC sees a text.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local EXAMPLE <const> = "examples/blackwell_gemm.lua"
 
-local function emit(options, path)
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read("a")
-end
+local function emit(options, path) return (shell.cuttle("emit %s %s", options, path)) end
 
 local text = emit("--sm=100a --compile", EXAMPLE .. " 128 256 64")
 for _, part in ipairs { "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",

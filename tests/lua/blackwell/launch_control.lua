@@ -2,6 +2,7 @@
 -- once, for grids and clusters of all shapes; what is emitted compiles for each target that has it.
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 -- One thread of the cluster asks, all threads of its blocks read.
 local take = kernel("take", function(X, by)
@@ -101,11 +102,7 @@ kernel("take", function(x)
 end){grid = 4, block = 64, cluster = 2}(zeros(i32, {32, 4}))
 ]]
 end
-local function emit(options)
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, script)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read("a")
-end
+local function emit(options) return (shell.cuttle("emit %s %s", options, script)) end
 for _, sm in ipairs { "100a", "100f", "103a", "110a", "120a", "120f", "121a" } do
   local text = emit("--compile --sm=" .. sm)
   tap.ok(text:find("complete_tx::bytes.multicast::cluster::all.b128 [%0], [%1];", 1, true)

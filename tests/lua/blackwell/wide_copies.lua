@@ -2,6 +2,7 @@
 -- guards and predicates too; each is one instruction from sm_100 on, and earlier targets refuse it.
 -- needs sm_100
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local L <const>, S <const> =
   "SM100_LOAD_256bit_CACHE_NOALLOCATION", "SM100_STORE_256bit_CACHE_NOALLOCATION"
 
@@ -81,11 +82,7 @@ end){grid = 2, block = 2}(ones(f16, 48), ones(f16, 32))
 ]]):format(L, S))
 end
 
-local function emit(options)
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, script)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read "a"
-end
+local function emit(options) return (shell.cuttle("emit %s %s", options, script)) end
 
 local text = emit "--sm=100"
 tap.ok(text:find("if %b() load_256%(") ~= nil, "what is outside is not read", text)

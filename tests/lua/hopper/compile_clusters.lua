@@ -1,12 +1,11 @@
 -- What clusters and dependent launches are emitted as: it compiles for sm_90a; older devices are refused.
+local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
 local function run(text, options)
   local file = assert(io.open(path, "w"))
   file:write(text)
   file:close()
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read "a"
+  return (shell.cuttle("emit %s %s", options, path))
 end
 
 local text = run([[

@@ -1,15 +1,12 @@
 -- What barriers and roles of warps are emitted as: it compiles for sm_90a; older devices are refused.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
 local function write(text)
   local file <close> = assert(io.open(path, "w"))
   file:write(text)
 end
-local function run(options)
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read "a"
-end
+local function run(options) return (shell.cuttle("emit %s %s", options, path)) end
 
 write [[
 local everything = kernel("everything", function(A, C, n)

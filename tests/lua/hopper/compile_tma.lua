@@ -1,14 +1,11 @@
 -- What boxes are emitted as: it compiles for sm_90a; older devices are refused.
+local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
 local function write(text)
   local file <close> = assert(io.open(path, "w"))
   file:write(text)
 end
-local function run(options)
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read "a"
-end
+local function run(options) return (shell.cuttle("emit %s %s", options, path)) end
 
 write [[
 local sw128 = composition(swizzle(3, 3, 3), row_major{8, 64})

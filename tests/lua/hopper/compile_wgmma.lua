@@ -1,5 +1,6 @@
 -- What products by wgmma are emitted as: the text compiles for sm_90a; older devices are refused.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local path <const> = os.tmpname()
 local file = assert(io.open(path, "w"))
 file:write [[
@@ -31,11 +32,7 @@ end, {static_shapes = true}){grid = 1, block = 256}(zeros(f32, {128, 32}), 1)
 ]]
 file:close()
 
-local function emit(options)
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit %s %s 2>&1"):format(arg[-1], options, path)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read("a")
-end
+local function emit(options) return (shell.cuttle("emit %s %s", options, path)) end
 
 local text = emit("--sm=90a --compile")
 if text:find("cannot load", 1, true) then

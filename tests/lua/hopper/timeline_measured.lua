@@ -1,5 +1,6 @@
 -- timeline(launch, {device = true}) on a device that is played by a driver of tests/c: kernels
 -- compile, but do nothing, so no clock is recorded. Arguments of all kinds get there.
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
 local folder = os.tmpname()
 os.remove(folder)
@@ -12,9 +13,8 @@ local function skip(why)
 end
 
 local function run(environment, arguments)
-  local pipe <close> = assert(io.popen(("cd %s && CUTTLE_CACHE=%s/cache %s '%s' %s </dev/null 2>&1")
-    :format(folder, folder, environment, cuttle, arguments)))
-  return pipe:read "a"
+  return (shell.run("cd %s && CUTTLE_CACHE=%s/cache %s '%s' %s", folder, folder, environment,
+    cuttle, arguments))
 end
 
 do

@@ -3,6 +3,7 @@
 -- double precision of what the quantisers made; what is chosen for each target, and its instructions.
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local rows = require "cuttle.rows"
 
 local function nvfp4(x)
@@ -123,10 +124,7 @@ local function emit(sm, text)
   local file <close> = assert(io.open(script, "w"))
   file:write(text)
   file:close()
-  local command = ("CUTTLE_DEVICE=cpu '%s' emit --compile --sm=%s %s 2>&1"):format(arg[-1], sm,
-    script)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read("a")
+  return (shell.cuttle("emit --compile --sm=%s %s", sm, script))
 end
 local product <const> = [[
 local A, S = zeros(%s, row_major{256, 256}), zeros(%s, row_major{256, 256 // %d})

@@ -2,6 +2,7 @@
 -- kernels are launched, but do nothing. What is measured is kept, and the next program takes it. That
 -- NVRTC takes their texts is what compile*.lua and the fingerprints say.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local here = os.getenv "PWD" .. "/"
 local cuttle = arg[-1]:gsub("^[^/].*/", here .. "%0")
 local folder = os.tmpname()
@@ -12,11 +13,8 @@ local function run(environment, text)
   local file <close> = assert(io.open(folder .. "/t.lua", "w"))
   file:write(text)
   file:close()
-  local pipe = assert(io.popen(("cd %s && CUTTLE_CACHE=%s/cache %s '%s' t.lua </dev/null 2>&1")
-    :format(folder, folder, environment, cuttle)))
-  local out = pipe:read "a"
-  pipe:close()
-  return out
+  return (shell.run("cd %s && CUTTLE_CACHE=%s/cache %s '%s' t.lua", folder, folder, environment,
+    cuttle))
 end
 
 local function text_of(name)

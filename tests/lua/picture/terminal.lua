@@ -1,5 +1,6 @@
 -- In a terminal `show` has colours and knows the width, unless the environment says otherwise.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local ok = tap.ok
 
 local can = os.execute("command -v script stty >/dev/null 2>&1 && script -qec true /dev/null")
@@ -9,10 +10,7 @@ local function shown(environment)
   local command = "stty cols 60; env -u COLUMNS -u NO_COLOR TERM=xterm %s '%s' -e 'show[[30:1]]'"
   command = command:format(environment, arg[-1])
   local quoted = command:gsub("'", "'\\''")
-  local pipe = assert(io.popen(("script -qec '%s' /dev/null </dev/null"):format(quoted)))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
+  return (shell.run("script -qec '%s' /dev/null </dev/null", quoted))
 end
 
 local function count(text, what) return select(2, text:gsub(what, "")) end

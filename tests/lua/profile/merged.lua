@@ -1,5 +1,6 @@
 -- Where the compiler makes one access of neighbours, the counts are those of its accesses: how wide
 -- they are is read from the cubin, line by line. Needs NVRTC; without it both figures are told.
+local shell = dofile "tests/support/shell.lua"
 device("cpu")
 local has_nvrtc = profile(kernel("k", function(x) x[threadIdx.x] = 1.0 end)
   :prepare{grid = 1, block = 32}(zeros(f32, 32))).kernels[1].registers ~= nil
@@ -115,9 +116,7 @@ local waves = sgemm.totals.shared_load_wavefronts + sgemm.totals.shared_store_wa
 print(math.abs(r.shared_ms - waves / sgemm.launches / (132 * 1.98e9) * 1e3) < 1e-9) -- expect: true
 
 -- Without a compiler, both figures.
-local path = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local path = shell.file [[
 local four = kernel("four", function(x, y)
   local s = shared(f32, layout("(32,4):(4,1)"))
   local t = threadIdx.x
@@ -136,7 +135,6 @@ local text = tostring(p):gsub("%s+", " ")
 local both = "4 requests and 16 wavefronts as written, but 1 request and 4 wavefronts if"
 print(text:find(both, 1, true) ~= nil, text:find("accesses are those of the CUDA C", 1, true) ~= nil)
 ]]
-file:close()
 local environment = "CUTTLE_DEVICE=cpu CUTTLE_CACHE=off CUTTLE_NVRTC=/nowhere"
 local pipe = assert(io.popen(("%s '%s' '%s' 2>&1"):format(environment, program, path)))
 io.write(pipe:read "a")

@@ -1,9 +1,9 @@
 -- What `cuttle profile` says of bank conflicts in the ports of CuTe's tutorials: sgemm_2's padding
 -- leaves stores of TN in conflict, sgemm_sm80's swizzle leaves none.
+local shell = dofile "tests/support/shell.lua"
 local function profile(script, arguments)
-  local pipe = assert(io.popen(("'%s' profile %s %s 2>&1"):format(arg[-1], script, arguments)))
-  local text = pipe:read("a")
-  assert(pipe:close(), text)
+  local text, code = shell.cuttle("profile %s %s", script, arguments)
+  assert(code == 0, text)
   return text
 end
 

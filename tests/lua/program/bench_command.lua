@@ -1,5 +1,6 @@
 -- `cuttle bench`: the times of a script's kernels as a table and as JSON, and products beside
 -- cuBLAS; on the CPU engine, and on a device that is played by a driver of tests/c.
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1], arg[0]:match("^(.*)tests/lua/") or "./"
 local n = 0
 
@@ -9,20 +10,10 @@ local function check(name, ok, got)
   if not ok then print("# got: " .. tostring(got):gsub("\n", "\n# ")) end
 end
 
-local function temporary(text)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  return path
-end
+local temporary = shell.file
 
 local function run(environment, arguments, redirect)
-  local pipe = assert(io.popen(("%s '%s' %s </dev/null %s"):format(environment, cuttle, arguments,
-    redirect or "2>&1")))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("%s '%s' %s </dev/null %s", environment, cuttle, arguments, redirect or "2>&1")
 end
 
 local cpu = "CUTTLE_DEVICE=cpu"

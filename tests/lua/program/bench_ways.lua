@@ -1,16 +1,10 @@
 -- However a script reaches `bench`, it is limited alike: once where launches are watched, and a row of
 -- its own in `cuttle bench`.
-local cuttle = arg[-1]
+local shell = dofile "tests/support/shell.lua"
 
 local function output_of(command, text)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' %s '%s' 2>&1 </dev/null"):format(cuttle,
-    command, path)))
-  local out = pipe:read "a"
-  pipe:close()
+  local path = shell.file(text)
+  local out = shell.cuttle("%s '%s'", command, path)
   os.remove(path)
   return out
 end
@@ -53,4 +47,4 @@ local ms, fastest, slowest = bench(function() n = n + 1 end, {reps = 3, batches 
 print(n, fastest <= ms and ms <= slowest) -- expect: 8	true
 -- Lua calls the function by its name in one of the tables that hold it.
 print((select(2, pcall(bench)):gsub("cuttle%.bench", "bench")))
--- expect: tests/lua/program/bench_ways.lua:55: bench: argument 1 is missing; a function was expected
+-- expect: tests/lua/program/bench_ways.lua:49: bench: argument 1 is missing; a function was expected

@@ -2,11 +2,10 @@
 -- codes, refusals.
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = shell.quote
 
 local function write(text)
   local file <close> = assert(io.open(script, "wb"))
@@ -15,10 +14,8 @@ end
 
 -- stdout, stderr behind it, and the exit code.
 local function run(arguments, environment)
-  local pipe = assert(io.popen(("%s %s %s 2>&1 </dev/null"):format(environment or "", quote(cuttle),
-    arguments)))
-  local out = pipe:read("a"):gsub(script:gsub("%p", "%%%0"), "FILE")
-  local _, _, code = pipe:close()
+  local out, code = shell.run("%s %s %s", environment or "", quote(cuttle), arguments)
+  out = out:gsub(script:gsub("%p", "%%%0"), "FILE")
   return out, code
 end
 

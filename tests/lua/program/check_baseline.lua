@@ -1,12 +1,13 @@
 -- `cuttle check` in CI: known findings of a baseline, limits of figures, exit codes, a time limit,
 -- and the kinds that it explains.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 local folder = os.tmpname()
 os.remove(folder)
 os.execute("mkdir " .. folder)
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local quote = shell.quote
 
 local function write(name, text)
   local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
@@ -23,11 +24,7 @@ if not cuttle:find "^/" then cuttle = here .. "/" .. cuttle end
 
 -- What is printed, stderr too, and the exit code.
 local function run(arguments)
-  local pipe = assert(io.popen(("cd %s && %s %s 2>&1 </dev/null"):format(folder, quote(cuttle),
-    arguments)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("cd %s && %s %s", folder, quote(cuttle), arguments)
 end
 
 local function expect(name, arguments, want, want_code)

@@ -1,6 +1,7 @@
 -- `cuttle check --overflow` finds nothing in the examples, nor in the tests' kernels. An argument names one file.
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local arguments <const> = dofile "tests/support/small.lua"
 
@@ -25,19 +26,15 @@ local watching = {
   ["tests/lua/kernel/marks.lua"] = true, ["tests/lua/kernel/marks_read.lua"] = true,
 }
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = shell.quote
 
 -- Threads beyond the end once made a NaN here.
 local also = { ["examples/moe_gating.lua"] = "--nan" }
 
 local function check(path)
   local options = (wrapping[path] and "" or "--overflow ") .. (also[path] or "")
-  local pipe = assert(io.popen(("%s check %s %s %s 2>&1 </dev/null"):format(quote(cuttle), options,
-    path, arguments[path] or "")))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
+  local out, code = shell.run("%s check %s %s %s", quote(cuttle), options, path,
+    arguments[path] or "")
   local ok = code == 0 and out:find("check: no finding in %d+ launch") ~= nil
   tap.ok(ok, path, out:sub(-2000))
 end

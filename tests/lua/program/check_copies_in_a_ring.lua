@@ -1,6 +1,7 @@
 -- check of cp.async in a ring of slots, in a kernel with mbarriers: copies of two groups are two
 -- events, though the same line began them and nothing happened between. The slots interleave. One is
 -- written again when its copy was waited for; waiting for too few groups is found.
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
@@ -23,13 +24,7 @@ end
 make(tonumber(arg[1])){grid = 1, block = 32}(rand(f32, 32 * 8), zeros(f32, 32))
 ]]
 file:close()
-local function check(lag)
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check %s %d 2>&1"):format(arg[-1], script,
-    lag)))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local function check(lag) return (shell.cuttle("check %s %d", script, lag)) end
 io.write(check(2))                                            -- expect: check: no finding in 1 launch
 print(check(3):find("may be in progress", 1, true) ~= nil)      -- expect: true
 os.remove(script)

@@ -3,6 +3,7 @@
 -- `-- check: OPTION` gives the option --OPTION, such as nan. tests/check/NAME.faults: several programs, as changes of one.
 -- An argument names one file; with --write=FOLDER before it, writes the programs of such a file.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local function read(path)
   local file <close> = assert(io.open(path, "rb"))
@@ -23,9 +24,7 @@ local function expected(text)
   return table.concat(out, "\n")
 end
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = shell.quote
 
 local function found(path, text)
   local option = text:match "%-%- check: (%l%S*)\n"

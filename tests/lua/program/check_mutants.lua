@@ -2,6 +2,7 @@
 -- says the same of two examples.
 local check = require "cuttle.check"
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 -- Of each mutant of f's launches, in the order of lines, what is missing, and the first word of
 -- what is found, "differs" or "nothing".
@@ -164,10 +165,7 @@ end)
 
 -- {====== The program ======
 
-local pipe = assert(io.popen(("'%s' scripts/mutate_sync.lua --orders=0 boxes reduce 2>&1"):format(
-  arg[-1])))
-local text = pipe:read "a"
-local _, _, code = pipe:close()
+local text, code = shell.cuttle("scripts/mutate_sync.lua --orders=0 boxes reduce")
 tap.ok(code == 0 and text:find "# all: found 8, needless 2\n",
   "scripts/mutate_sync.lua", text)
 tap.done()

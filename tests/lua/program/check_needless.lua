@@ -1,5 +1,6 @@
 -- `check --needless`: which barriers, fences, waits and orders could go, by line.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local path <const> = os.tmpname()
 
@@ -7,10 +8,8 @@ local function check(source, options)
   local file <close> = assert(io.open(path, "w"))
   file:write(source)
   file:close()
-  local pipe = assert(io.popen(("'%s' check --needless %s %s 2>&1 </dev/null"):format(arg[-1],
-    options or "", path)))
-  local text = pipe:read "a":gsub("%f[^\0\n]" .. path:gsub("%p", "%%%0"), "FILE")
-  local _, _, code = pipe:close()
+  local text, code = shell.cuttle("check --needless %s %s", options or "", path)
+  text = text:gsub("%f[^\0\n]" .. path:gsub("%p", "%%%0"), "FILE")
   return text, code
 end
 

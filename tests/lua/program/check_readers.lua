@@ -2,6 +2,7 @@
 -- valid by its schema, and sarif-tools finds each finding at its line; junitparser counts tests.
 -- scripts/deps.sh installs them; without them it is skipped.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 local READERS <const> = "build/readers"
 
@@ -10,7 +11,7 @@ if not succeeds("test -f %s/readers.txt", READERS) then
   tap.skip_all "nothing that reads SARIF is installed here"
 end
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local quote = shell.quote
 
 local function write(path, text)
   local file <close> = assert(io.open(path, "wb"))
@@ -57,10 +58,9 @@ write(folder .. "/broken.sarif", (read(folder .. "/a.sarif"):gsub('"ruleId"', '"
 local list = { "sarif=a.sarif", "sarif=known.sarif", "sarif=right.sarif", "sarif=broken.sarif",
                "junit=a.xml", "junit=known.xml", "junit=right.xml" }
 local function read_by_others(files)
-  local pipe <close> = assert(io.popen(("cd %s && PYTHONPATH=%s/%s python3 "
-    .. "%s/tests/support/read_reports.py %s/%s/sarif-2.1.0.json %s 2>&1"):format(folder, here,
-    READERS, here, here, READERS, table.concat(files, " "))))
-  return pipe:read "a"
+  return (shell.run("cd %s && PYTHONPATH=%s/%s python3 "
+    .. "%s/tests/support/read_reports.py %s/%s/sarif-2.1.0.json %s", folder, here, READERS, here,
+    here, READERS, table.concat(files, " ")))
 end
 
 local got = read_by_others(list)

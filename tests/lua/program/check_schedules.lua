@@ -1,6 +1,7 @@
 -- `check --schedules`: what is found only in some orders of blocks and warps, how many orders there
 -- are, and the replay of one of them.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local path <const>, saved <const> = os.tmpname(), os.tmpname()
 
@@ -8,9 +9,8 @@ local function check(source, options)
   local file <close> = assert(io.open(path, "w"))
   file:write(source)
   file:close()
-  local pipe = assert(io.popen(("'%s' check %s %s 2>&1 </dev/null"):format(arg[-1], options, path)))
-  local text = pipe:read "a":gsub("%f[^\0\n]" .. path:gsub("%p", "%%%0"), "FILE")
-  pipe:close()
+  local text = shell.cuttle("check %s %s", options, path)
+  text = text:gsub("%f[^\0\n]" .. path:gsub("%p", "%%%0"), "FILE")
   return text
 end
 
@@ -85,11 +85,7 @@ says(LOST, "--schedules --timeline=" .. drawn, "a drawing has a kind",
 
 -- The prompt replays a schedule, and draws it.
 local function prompt(input)
-  local pipe = assert(io.popen(("printf %%s '%s' | CUTTLE_DEVICE=cpu '%s' 2>&1"):format(
-    input:gsub("'", "'\\''"), arg[-1])))
-  local out = pipe:read "a"
-  pipe:close()
-  return out
+  return (shell.input(input))
 end
 
 text = prompt(([[

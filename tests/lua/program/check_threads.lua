@@ -1,5 +1,6 @@
 -- `check` says the same on any number of host threads, each time: what it found, and how often.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local PROGRAMS <const> = {
   -- block 0 waits for block 1, which need not have begun: a deadlock, even where block 1 happens to run
@@ -33,11 +34,7 @@ k{grid = 32, block = 1}(tensor(i32, 32))
 }
 
 local function check(path, threads)
-  local pipe = assert(io.popen(("CUTTLE_THREADS=%d '%s' check %s 2>&1 </dev/null"):format(
-    threads, arg[-1], path)))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
+  return (shell.run("CUTTLE_THREADS=%d '%s' check %s", threads, arg[-1], path))
 end
 
 local path <const> = os.tmpname()

@@ -1,18 +1,10 @@
 -- What the program does with its command line: output, messages and exit codes.
-local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
-
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local shell = dofile "tests/support/shell.lua"
 
 -- stdout and stderr together, and the exit code.
 local function run(arguments, input)
-  local pipe = assert(io.popen(("printf %%s %s | %s %s 2>&1"):format(quote(input or ""),
-    quote(cuttle), arguments)))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.input(input or "", arguments)
 end
 
 local function check(name, arguments, want, want_code, input)
@@ -21,13 +13,7 @@ local function check(name, arguments, want, want_code, input)
     ("exit code %d\ngot: %q\nexpected: %q"):format(code, out, want))
 end
 
-local function write(text)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  return path
-end
+local write = shell.file
 
 local script = write("#!/usr/bin/env cuttle\nprint(#arg, arg[1], ...)\n")
 local broken = write("local x = 1\nprint(\n")
@@ -65,10 +51,7 @@ check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unk
 local unknown <const> = "cuttle: CUTTLE_DEVICE: device: 'gpu' is unknown; auto, cpu, cpu:N, cuda "
   .. "or cuda:N was expected\n"
 local function with_gpu(name, arguments, want, want_code)
-  local command = ("CUTTLE_DEVICE=gpu '%s' %s 2>&1"):format(arg[-1], arguments)
-  local file <close> = assert(io.popen(command))
-  local out = file:read "a"
-  local _, _, code = file:close()
+  local out, code = shell.run("CUTTLE_DEVICE=gpu '%s' %s", arg[-1], arguments)
   tap.ok(out == want and (code or 0) == want_code, name, out)
 end
 with_gpu("an unknown device in the environment", "-e 'print(1)'", unknown, 1)

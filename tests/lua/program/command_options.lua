@@ -1,6 +1,7 @@
 -- Options of commands stand on both sides of the script, up to `--`; the rest is the script's.
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local folder = os.tmpname()
 os.remove(folder)
@@ -23,11 +24,7 @@ end
 -- stdout and stderr in the folder, together, and the exit code.
 local function run(arguments)
   local program = cuttle:find "^/" and cuttle or "$OLDPWD/" .. cuttle
-  local pipe = assert(io.popen(("cd %s && CUTTLE_DEVICE=cpu %s %s 2>&1"):format(folder, program,
-    arguments)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("cd %s && CUTTLE_DEVICE=cpu %s %s", folder, program, arguments)
 end
 
 local function check(name, arguments, want, want_code)

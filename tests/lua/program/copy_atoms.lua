@@ -1,5 +1,6 @@
 -- The CUDA C of copies by atoms: each atom has its instruction, registers are taken as words, and what a
 -- loop adds to swizzled addresses stays outside the swizzle.
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write[[
@@ -21,9 +22,8 @@ kernel("stages", function(A)
 end, {static_shapes = true}){grid = 1, block = 128}(zeros(f16, {64, 64}))
 ]]
 file:close()
-local pipe = assert(io.popen(("'%s' emit --sm=80 %s 2>/dev/null"):format(arg[-1], script)))
-local text = pipe:read("a"):gsub("\n +", " ") -- long calls take more than one line
-pipe:close()
+local text = shell.cuttle("emit --sm=80 %s 2>/dev/null", script)
+text = text:gsub("\n +", " ") -- long calls take more than one line
 os.remove(script)
 print(select(2, text:gsub("__align__%(16%) unsigned short tCrA", "")))  -- expect: 1
 for call in text:gmatch(" (ldmatrix_x4%b());") do
@@ -52,9 +52,7 @@ for i, family in ipairs{"ldmatrix", "stmatrix", "movmatrix", "shfl"} do
 end
 ]]
 file:close()
-pipe = assert(io.popen(("'%s' emit --sm=90 %s 2>/dev/null"):format(arg[-1], script)))
-text = pipe:read("a")
-pipe:close()
+text = shell.cuttle("emit --sm=90 %s 2>/dev/null", script)
 os.remove(script)
 local seen, missing = {}, {}
 for instruction in text:gmatch("\"(%l+%.sync%.aligned%.[%w.]+) ") do seen[instruction] = true end

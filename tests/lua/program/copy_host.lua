@@ -2,6 +2,7 @@
 -- instructions, gives what the CPU engine gives: all atoms of a warp, plain and swizzled, and pipelines of
 -- cp.async and ldmatrix whose stages are variables.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local scratch = os.tmpname()
 local function path(extension) return scratch .. extension end
 local function read(name)
@@ -114,10 +115,8 @@ end
 list:close()
 ]])
 
-local pipe = assert(io.popen(("'%s' emit --sm=90 %s %s 2>/dev/null"):format(arg[-1], path(".lua"),
-  path(".list"))))
-local text = pipe:read("a"):gsub("template <int pending>\n", "")
-pipe:close()
+local text = shell.cuttle("emit --sm=90 %s %s 2>/dev/null", path ".lua", path ".list")
+text = text:gsub("template <int pending>\n", "")
 
 -- Functions without assembly and shuffles, each once; then the kernels.
 local out, seen = { '#include "warp_host.h"\n' }, {}

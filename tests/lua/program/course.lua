@@ -1,12 +1,8 @@
 -- examples/README.md: each program has one row, and its command is one of the program's own.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
-local function lines_of(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
-end
+local function lines_of(command) return (shell.run(command)) end
 
 local rows, levels = {}, {}
 for line in io.lines "examples/README.md" do

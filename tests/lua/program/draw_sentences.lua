@@ -1,6 +1,6 @@
 -- scripts/draw_sentences.lua: which sentences are too long, where they stand, what is no sentence,
 -- and that a seed draws the same ones again.
-local cuttle = arg[-1]
+local shell = dofile "tests/support/shell.lua"
 
 -- Runs the script on a file with this name and text: what it prints, and whether it succeeds.
 local function run(name, text, option)
@@ -8,15 +8,11 @@ local function run(name, text, option)
   os.remove(folder)
   os.execute(("mkdir -p '%s/meta'"):format(folder))
   local path = folder .. "/" .. name
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  assert(file:close())
-  local pipe = assert(io.popen(("'%s' scripts/draw_sentences.lua %s '%s' 2>&1"):format(cuttle,
-    option, path)))
-  local out = pipe:read("a"):gsub(folder .. "/", ""):gsub("\n$", "")
-  local ok = pipe:close() == true
+  shell.write_file(path, text)
+  local out, code = shell.cuttle("scripts/draw_sentences.lua %s '%s'", option, path)
+  out = out:gsub(folder .. "/", ""):gsub("\n$", "")
   os.execute(("rm -r '%s'"):format(folder))
-  return ok, out
+  return code == 0, out
 end
 
 local words = ("w "):rep(34)

@@ -1,6 +1,7 @@
 -- What `cuttle emit` prints is one file that a compiler takes: names differ, and helpers are there
 -- once.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 local script, source = os.tmpname(), os.tmpname()
 local file = assert(io.open(script, "w"))
@@ -47,10 +48,8 @@ local out = assert(io.open(source .. ".cu", "w"))
 out:write(text)
 out:close()
 if os.execute "command -v nvcc > /dev/null" then
-  local pipe = assert(io.popen(("nvcc -arch=sm_80 -c -o '%s.o' '%s.cu' 2>&1")
-    :format(source, source)))
-  local said = pipe:read "a"
-  tap.ok(pipe:close(), "nvcc compiles the file", said .. text)
+  local said, code = shell.run("nvcc -arch=sm_80 -c -o '%s.o' '%s.cu'", source, source)
+  tap.ok(code == 0, "nvcc compiles the file", said .. text)
 else
   tap.skip("nvcc compiles the file", "no nvcc on this machine")
 end

@@ -2,13 +2,11 @@
 -- belongs to none of them, calls of the library, and kernels that the library makes.
 package.path = "tests/support/?.lua;" .. package.path
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local internal = require "internal"
-local cuttle = arg[-1]
 
 local function run(command)
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' %s 2>&1"):format(cuttle, command)))
-  local text = pipe:read "a"
-  local _, _, code = pipe:close()
+  local text, code = shell.cuttle(command)
   return text, code or 0
 end
 

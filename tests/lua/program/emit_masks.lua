@@ -1,6 +1,7 @@
 -- What `cuttle emit` writes for operations by a mask: CUDA's functions, and before sm_80 helpers for the
 -- reductions; a mask that the script does not give is that of the warp.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
@@ -20,9 +21,7 @@ end){grid = 1, block = 40}(zeros(i32, 40), zeros(u32, 40))
 file:close()
 
 local function check(sm, ...)
-  local pipe = assert(io.popen(("'%s' emit --sm=%d '%s' 2>/dev/null"):format(arg[-1], sm, script)))
-  local out = pipe:read("a")
-  pipe:close()
+  local out = shell.cuttle("emit --sm=%d '%s' 2>/dev/null", sm, script)
   local missing = {}
   for _, part in ipairs { ... } do
     if not out:find(part, 1, true) then missing[#missing + 1] = part end

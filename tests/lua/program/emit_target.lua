@@ -1,6 +1,7 @@
 -- `cuttle emit --sm=N` on a machine whose GPU is of another capability, played by a driver of
 -- tests/c that has an sm_90: what the script asks of its device does not follow that.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1], arg[0]:match("^(.*)tests/lua/") or "./"
 local fake, script = os.tmpname(), os.tmpname()
 local file = assert(io.open(script, "w"))
@@ -21,10 +22,8 @@ end
 
 
 local function check(name, environment, arguments, ...)
-  local pipe = assert(io.popen(("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE= %s '%s' emit %s '%s' 2>&1")
-    :format(fake, environment, cuttle, arguments, script)))
-  local out = pipe:read("a")
-  pipe:close()
+  local out = shell.run("CUTTLE_LIBCUDA='%s' CUTTLE_DEVICE= %s '%s' emit %s '%s'", fake,
+    environment, cuttle, arguments, script)
   local ok = true
   for _, part in ipairs { ... } do ok = ok and out:find(part, 1, true) ~= nil end
   tap.ok(ok, name, out)

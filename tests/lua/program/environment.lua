@@ -1,12 +1,13 @@
 -- Values that nobody means, in each variable of the environment that a launch on the CPU engine
 -- looks at: the program runs, or says what is wrong. Numbers are numbers, or refused.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local SEED <const>, DRAWN <const> = 1, 40
 local script <const> = "kernel(function(x) x[0] = 1 end){grid = 1, block = 1}(zeros(f32, 1)) "
   .. "print 'ran'"
 math.randomseed(SEED)
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local quote = shell.quote
 
 local function run(variables)
   local words = {}

@@ -1,16 +1,14 @@
 -- Errors as data: ids that stay, values, remedies and edits.
 local script_error = require "cuttle.script_error"
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local function read(path)
   local file <close> = assert(io.open(path, "rb"))
   return file:read "a"
 end
 
-local function output_of(command, ...)
-  local pipe <close> = assert(io.popen(command:format(...)))
-  return pipe:read "a"
-end
+local output_of = shell.run
 
 -- {====== The table ======
 

@@ -1,5 +1,6 @@
 -- scripts/gpu_check.sh: each command has a limit. One that hangs is named, with what ended it, and the next one runs.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 if not os.execute "bash -c 'command -v timeout' > /dev/null 2>&1" then
   tap.skip_all "no bash or timeout"
 end
@@ -19,10 +20,8 @@ esac
 file:close()
 os.execute(("chmod +x '%s/cuttle'"):format(dir))
 
-local pipe = assert(io.popen(("GPU_CHECK_SECONDS=1 GPU_CHECK_GRACE=1 "
-  .. "bash scripts/gpu_check.sh '%s' info cases bits dtypes 2>/dev/null"):format(dir)))
-local out = pipe:read "a"
-local _, _, code = pipe:close()
+local out, code = shell.run("GPU_CHECK_SECONDS=1 GPU_CHECK_GRACE=1 "
+  .. "bash scripts/gpu_check.sh '%s' info cases bits dtypes 2>/dev/null", dir)
 out = out:gsub(dir, "build")
 tap.is(out:match "\n\n(.*)", [[
 HUNG after 1 s, until Ctrl-C: build/cuttle info

@@ -1,15 +1,9 @@
 -- Inputs from a pipe: what the read-eval-print loop prints for them, without prompts.
-local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
-
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local shell = dofile "tests/support/shell.lua"
 
 local function check(name, input, want, want_code)
-  local pipe = assert(io.popen(("printf %%s %s | %s 2>&1"):format(quote(input), quote(cuttle))))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
+  local out, code = shell.input(input)
   tap.ok(out == want and code == (want_code or 0), name,
     ("exit code %d\ngot: %q\nexpected: %q"):format(code, out, want))
 end

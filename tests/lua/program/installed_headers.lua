@@ -1,12 +1,11 @@
 -- What `make install-headers` installs is whole: programs compile against it alone.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local folder = os.tmpname()
 os.remove(folder)
 
 local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1 </dev/null"))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
+  local out, code = shell.run(command)
   return code == 0, out
 end
 

@@ -6,11 +6,10 @@ os.remove(folder)
 local prefix <const> = "/opt/cuttle"
 local root = folder .. prefix
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local function run(command)
-  local pipe = assert(io.popen(("{ %s\n} 2>&1 </dev/null"):format(command)))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
+  local out, code = shell.run(command)
   return code == 0, out
 end
 

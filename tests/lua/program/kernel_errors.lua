@@ -1,17 +1,13 @@
 -- Errors of kernels typed at the prompt, given with -e and by pipe; and no CUDA device.
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = shell.quote
 
 local function run(environment, arguments, input)
-  local pipe = assert(io.popen(("printf %%s %s | env %s %s %s 2>&1"):format(quote(input or ""),
-    environment, quote(cuttle), arguments)))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("printf %%s %s | env %s %s %s", quote(input or ""), environment, quote(cuttle),
+    arguments)
 end
 
 -- The output must be `want`, except for what the system says between ": " and ";" at a `*`.

@@ -1,17 +1,14 @@
 -- Just beyond the limits of the program and of the commands that watch kernels.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = shell.quote
 
 -- The last `bytes` of what the command prints, and its exit code.
 local function run(environment, arguments, bytes)
-  local pipe = assert(io.popen(("env CUTTLE_DEVICE=cpu %s %s %s 2>&1"):format(environment,
-    quote(arg[-1]), arguments)))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
+  local out, code = shell.run("env CUTTLE_DEVICE=cpu %s %s %s", environment, quote(arg[-1]),
+    arguments)
   return out:sub(-(bytes or #out)), code
 end
 

@@ -1,6 +1,7 @@
 -- Kernels with marks compile for each architecture: marks under conditions, in loops and helpers, in
 -- blocks of three dimensions, around waits and at lines; in the roles of hopper_gemm.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local path <const> = os.tmpname()
 local file = assert(io.open(path, "w"))
 file:write [==[
@@ -34,12 +35,9 @@ end
 ]==]
 file:close()
 local function count(sm, more)
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=%s --compile %s %s 2>&1"):format(
-    arg[-1], sm, path, more or "")))
-  local text = pipe:read("a")
-  local ok = pipe:close()
+  local text, code = shell.cuttle("emit --sm=%s --compile %s %s", sm, path, more or "")
   local _, n = text:gsub("\n *mark_record", "")
-  return ok and n or text
+  return code == 0 and n or text
 end
 local text = count "75"
 if tostring(text):find("cannot load", 1, true) then

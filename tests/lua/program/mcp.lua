@@ -2,10 +2,11 @@
 -- in which its processes run. mcp_client.lua asks more of it, with a client that others wrote.
 local json = require "cuttle.json"
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 if not cuttle:find "^/" then cuttle = assert(io.popen "pwd"):read "l" .. "/" .. cuttle end
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local quote = shell.quote
 
 local function write(path, text)
   local file <close> = assert(io.open(path, "wb"))
@@ -160,8 +161,8 @@ tap.ok(text_of(answers[18]):find "^extern" and not text_of(answers[18]):find "sa
 
 local function run(arguments, script)
   write(folder .. "/s.lua", script)
-  local pipe = assert(io.popen(("cd %s && %s %s 2>&1"):format(folder, quote(cuttle), arguments)))
-  return (pipe:read "a":gsub("\n$", ""))
+  local out = shell.run("cd %s && %s %s", folder, quote(cuttle), arguments)
+  return (out:gsub("\n$", ""))
 end
 
 tap.is(run("--sandbox s.lua", "print(io, os, device().name)"):match "^nil\tnil\t", "nil\tnil\t",

@@ -2,6 +2,7 @@
 -- cancelled, a process that crashes, a server that is killed. scripts/deps.sh installs the client;
 -- without it, or without Linux's /proc, this is skipped.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local CLIENT <const> = "build/mcp_client"
 
 local function succeeds(command, ...) return os.execute(command:format(...)) == true end
@@ -11,7 +12,7 @@ elseif not succeeds "test -f /proc/self/task/$$/children || test -f /proc/$$/tas
   tap.skip_all "the system does not tell the children of a process"
 end
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local quote = shell.quote
 
 local folder, here = os.tmpname(), assert(io.popen "pwd"):read "l"
 os.remove(folder)

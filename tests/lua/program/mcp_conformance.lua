@@ -1,6 +1,7 @@
 -- What `cuttle mcp` sends fits the types that the protocol publishes, in each of its versions, and
 -- the data of its answers docs/report.schema.json: each tool, errors, progress, a cancelled call.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local scratch = dofile "tests/support/folder.lua"
 local CLIENT <const> = "build/mcp_client"
 
@@ -8,7 +9,7 @@ if not os.execute(("test -f %s/mcp_client.txt"):format(CLIENT)) then
   tap.skip_all "the client of the Model Context Protocol is not installed here"
 end
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+local quote = shell.quote
 
 local here = assert(io.popen "pwd"):read "l"
 local program = arg[-1]:find "^/" and arg[-1] or here .. "/" .. arg[-1]

@@ -2,6 +2,7 @@
 -- says of the instruction, gives what the CPU engine gives: two warps, with scales and without, each type
 -- of A by another of B, and the packed ones.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local scratch = os.tmpname()
 local function path(extension) return scratch .. extension end
 local function write(name, text)
@@ -79,10 +80,7 @@ end
 list:close()
 ]])
 
-local pipe = assert(io.popen(("'%s' emit --sm=120a %s %s"):format(arg[-1], path(".lua"),
-  path(".list"))))
-local text = pipe:read "a"
-pipe:close()
+local text = shell.cuttle("emit --sm=120a %s %s", path(".lua"), path(".list"))
 
 -- The instruction's operands as the assembly has them, for the function mma of mma_host.h.
 local function call_of(body)

@@ -1,4 +1,5 @@
 -- Products by atoms as CUDA C: one function for each atom of a kernel, and a target that lacks one.
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write [[
@@ -16,9 +17,8 @@ k { grid = 1, block = 64 } (zeros(f32, 64))
 file:close()
 
 local function emit(options)
-  local pipe = assert(io.popen(("'%s' emit %s %s 2>&1"):format(arg[-1], options, script)))
-  local text = pipe:read("a"):gsub(script, "script", nil, true)
-  pipe:close()
+  local text = shell.cuttle("emit %s %s", options, script)
+  text = text:gsub(script, "script", nil, true)
   return text
 end
 

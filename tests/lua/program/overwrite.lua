@@ -1,10 +1,6 @@
 -- The warning about assignments to names of the language, and reload, each in a program of its own.
-local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
-
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local shell = dofile "tests/support/shell.lua"
 
 local function write(path, text)
   local file = assert(io.open(path, "w"))
@@ -14,11 +10,7 @@ end
 
 -- What the program prints, standard error first, for an input and arguments.
 local function run(input, arguments)
-  local pipe = assert(io.popen(("printf %%s %s | %s %s 2>&1"):format(quote(input), quote(cuttle),
-    arguments or "")))
-  local out = pipe:read("a")
-  pipe:close()
-  return out
+  return (shell.input(input, arguments))
 end
 
 local function check(name, got, want)

@@ -4,11 +4,10 @@ local build = arg[-1]:match "^(.*)/" or "."
 local folder = os.tmpname()
 os.remove(folder)
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local function run(command, ...)
-  local pipe = assert(io.popen(("{ %s\n} 2>&1 </dev/null"):format(command:format(...))))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
+  local out, code = shell.run(command, ...)
   return code == 0, out
 end
 

@@ -1,4 +1,5 @@
 -- Casts of fragments take the instructions for two elements that the target has, and no others.
+local shell = dofile "tests/support/shell.lua"
 local script = os.tmpname()
 local file = assert(io.open(script, "w"))
 file:write[[
@@ -12,9 +13,7 @@ end
 ]]
 file:close()
 for _, sm in ipairs{75, 80, 89} do
-  local pipe = assert(io.popen(("'%s' emit --sm=%d %s 2>/dev/null"):format(arg[-1], sm, script)))
-  local text = pipe:read("a")
-  pipe:close()
+  local text = shell.cuttle("emit --sm=%d %s 2>/dev/null", sm, script)
   local found = {}
   for name in text:gmatch "cvt%.r[%w.]+" do
     if name:find("x2.", 1, true) then found[#found + 1] = name end

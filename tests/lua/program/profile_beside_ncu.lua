@@ -1,7 +1,6 @@
 -- The script that sets our counters beside those of ncu: what it reads of an ncu that is played here.
-local path = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local path = shell.file [[
 #!/bin/sh
 metrics=
 while [ $# -gt 0 ]; do
@@ -24,11 +23,8 @@ for id in 0 1; do
   done
 done
 ]]
-file:close()
-local pipe = assert(io.popen(("chmod +x %s; NCU=%s CUTTLE_DEVICE=cpu '%s' "
-  .. "scripts/profile_beside_ncu.lua saxpy 2>&1"):format(path, path, arg[-1])))
-local text = pipe:read "a"
-pipe:close()
+local text = shell.run("chmod +x %s; NCU=%s CUTTLE_DEVICE=cpu '%s' "
+  .. "scripts/profile_beside_ncu.lua saxpy", path, path, arg[-1])
 os.remove(path)
 print(text:match "saxpy saxpy: (%d+) launches, ncu (%d+)") -- expect: 2	2
 print(text:match "global ld requests +(%d+) +(%d+)") -- expect: 32768	32768

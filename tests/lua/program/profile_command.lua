@@ -1,20 +1,10 @@
 -- `cuttle profile`: its options, scripts that end by os.exit, fail or launch nothing.
-local cuttle = arg[-1]
+local shell = dofile "tests/support/shell.lua"
 
-local function write(text)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  return path
-end
+local write = shell.file
 
 local function run(arguments, redirect)
-  local pipe = assert(io.popen(("'%s' profile %s %s </dev/null"):format(cuttle, arguments,
-    redirect or "2>&1")))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.cuttle("profile %s %s", arguments, redirect or "2>&1")
 end
 
 local body = "local k = kernel('ones', function(x) x[threadIdx.x] = 1.0 end)\n"

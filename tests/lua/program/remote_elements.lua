@@ -1,6 +1,7 @@
 -- A script that reads elements on a device one by one is warned, once, if each is a transfer: of memory whose
 -- address it asked for. The device is played by a driver of tests/c.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1], arg[0]:match("^(.*)tests/lua/") or "./"
 local fake, script = os.tmpname(), os.tmpname()
 local file = assert(io.open(script, "w"))
@@ -25,10 +26,7 @@ if not os.execute(cc) then
 end
 
 local function check(name, arguments, want)
-  local command = ("CUTTLE_LIBCUDA='%s' '%s' %s 2>&1"):format(fake, cuttle, arguments)
-  local pipe = assert(io.popen(command))
-  local out = pipe:read("a")
-  pipe:close()
+  local out = shell.run("CUTTLE_LIBCUDA='%s' '%s' %s", fake, cuttle, arguments)
   tap.is(out, want, name)
 end
 

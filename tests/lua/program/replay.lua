@@ -1,6 +1,7 @@
 -- Launches in files: what `capture` writes and CUTTLE_CAPTURE keeps runs again, with the same results,
 -- and tells under `check` what the first launch did wrong.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local program = arg[-1]
 local folder = os.tmpname()
 os.remove(folder)
@@ -18,12 +19,7 @@ local function write(path, text)
   f:write(text)
 end
 
-local function run(command)
-  local pipe = assert(io.popen(("{ %s\n} 2>&1 </dev/null"):format(command)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
-end
+local run = shell.run
 
 -- {====== Results ======
 

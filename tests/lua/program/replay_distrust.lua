@@ -1,6 +1,7 @@
 -- A file of a launch may come from anybody: its texts are shown and never run, NVRTC gets nothing out of it, it
 -- takes no more memory than it is long, and it writes nothing to a terminal but text.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local program = arg[-1]
 local folder = os.tmpname()
 os.remove(folder)
@@ -19,11 +20,7 @@ local function write(path, text)
 end
 
 local function run(...)
-  local command = "{ %s --device=cpu %s; } 2>&1 </dev/null"
-  local pipe = assert(io.popen(command:format(program, table.concat({ ... }, " "))))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("{ %s --device=cpu %s; }", program, table.concat({ ... }, " "))
 end
 
 local function run_text(text) return run(write(folder .. "/script.lua", text)) end

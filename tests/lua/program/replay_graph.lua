@@ -2,6 +2,7 @@
 -- memory, and `check` finds what two of its launches do wrong: early reads, branches without an
 -- event.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local check = require "cuttle.check"
 local file = os.tmpname()
 
@@ -63,17 +64,15 @@ local findings, n_launches = found(late, true)
 tap.ok(#findings == 0 and n_launches == 3, "a right graph", check.report(findings, n_launches))
 findings = found(late, false)
 tap.ok(#findings == 1 and findings[1].kind == "race_streams" and findings[1].buffer == "work"
-  and findings[1].line == 9, "a missing event", check.report(findings, 1))
+  and findings[1].line == 10, "a missing event", check.report(findings, 1))
 findings = found(early, true)
-tap.ok(#findings == 1 and findings[1].kind == "dependent_launch" and findings[1].line == 11,
+tap.ok(#findings == 1 and findings[1].kind == "dependent_launch" and findings[1].line == 12,
   "an early read", check.report(findings, 1))
 
 -- {====== The program ======
 
 local function run(arguments)
-  local pipe = assert(io.popen(("'%s' %s 2>&1 </dev/null"):format(arg[-1], arguments)))
-  local text = pipe:read "a"
-  pipe:close()
+  local text = shell.cuttle(arguments)
   return text:gsub(file:gsub("%p", "%%%0"), "FILE")
 end
 

@@ -2,6 +2,7 @@
 -- wrote says, if scripts/deps.sh has installed it. scripts/check_reports.sh takes all of
 -- tests/check and tests/fails; here are a few, by the program.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 local EVERY <const> = 25 -- script of tests/check
 
@@ -9,10 +10,7 @@ if not os.execute "test -d build/readers/fastjsonschema" then
   tap.skip_all "no validator is installed"
 end
 
-local function output_of(command)
-  local pipe <close> = assert(io.popen(command))
-  return pipe:read "a"
-end
+local function output_of(command) return (shell.run(command)) end
 
 local lines = {}
 

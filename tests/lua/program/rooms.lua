@@ -1,6 +1,7 @@
 -- scripts/check_objects.lua and scripts/check_requires.lua find what breaks the rooms of the house:
 -- objects and modules are made here that do, under names of files that exist.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local compiler = os.getenv "CC" or "cc"
 if not os.execute(("command -v '%s' > /dev/null 2>&1"):format(compiler:match "%S+")) then
@@ -17,11 +18,9 @@ local function judge(sources)
       object:match "^(.*)/", text, compiler, object)
     assert(os.execute(command), command)
   end
-  local pipe = io.popen(("'%s' scripts/check_objects.lua '%s' 2>&1"):format(arg[-1], build))
-  local said = pipe:read "a"
-  local is_content = pipe:close()
+  local said, code = shell.cuttle("scripts/check_objects.lua '%s'", build)
   os.execute(("rm -r '%s'"):format(build))
-  return said, is_content
+  return said, code == 0
 end
 
 local function finds(name, sources, text)
@@ -65,12 +64,9 @@ local function judge_modules(sources)
     local file <close> = assert(io.open(full, "w"))
     file:write(text)
   end
-  local program = arg[-1]:find "^/" and arg[-1] or "$OLDPWD/" .. arg[-1]
-  local pipe = io.popen(("cd '%s' && \"%s\" scripts/check_requires.lua 2>&1"):format(root, program))
-  local said = pipe:read "a"
-  local is_content = pipe:close()
+  local said, code = shell.run("cd '%s' && '%s' scripts/check_requires.lua", root, shell.program)
   os.execute(("rm -r '%s'"):format(root))
-  return said, is_content
+  return said, code == 0
 end
 
 local function finds_module(name, sources, text)

@@ -1,4 +1,5 @@
 -- The runner of documents: what it runs, what it finds wrong, and what it writes.
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 
 local page <const> = [[
@@ -46,19 +47,12 @@ error("nor this")
 ]]
 
 local function run(text, option)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  assert(file:close())
-  local pipe = assert(io.popen(("'%s' scripts/run_docs.lua --cuttle='%s' %s %s 2>&1"):format(cuttle,
-    cuttle, option or "", path)))
-  local out = pipe:read("a"):gsub(path, "PAGE"):gsub("\n$", "")
-  local ok = pipe:close()
-  file = assert(io.open(path))
-  local after = file:read("a")
-  file:close()
+  local path = shell.file(text)
+  local out, code = shell.cuttle("scripts/run_docs.lua --cuttle='%s' %s %s", cuttle,
+    option or "", path)
+  local after = shell.read_file(path)
   os.remove(path)
-  return out, ok, after
+  return out:gsub(path, "PAGE"):gsub("\n$", ""), code == 0 or nil, after
 end
 
 local out = run(page)

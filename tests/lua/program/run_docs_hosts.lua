@@ -1,5 +1,6 @@
 -- The runner of documents, on pages whose hosts are programs in C: it builds and runs them, and finds
 -- what they print differently.
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 
 local page <const> = [[
@@ -25,17 +26,11 @@ host:1: no
 ]]
 
 local function run(text, option)
-  local path = os.tmpname()
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-  file:flush()
-  local pipe = assert(io.popen(("'%s' scripts/run_docs.lua --cuttle='%s' %s %s 2>&1"):format(cuttle,
-    cuttle, option or "", path)))
-  local out = pipe:read("a"):gsub(path, "PAGE"):gsub("\n$", "")
-  pipe:close()
-  local after = assert(io.open(path)):read("a")
+  local path = shell.file(text)
+  local out = shell.cuttle("scripts/run_docs.lua --cuttle='%s' %s %s", cuttle, option or "", path)
+  local after = shell.read_file(path)
   os.remove(path)
-  return out, after
+  return out:gsub(path, "PAGE"):gsub("\n$", ""), after
 end
 
 local out = run(page)

@@ -1,5 +1,6 @@
 -- scripts/tidy.sh runs clang-tidy on a file again when anything changed that it looks at, and only then.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local compiler = os.getenv "CC" or "cc"
 local folder = os.tmpname()
 os.remove(folder)
@@ -29,13 +30,11 @@ local dependencies = "-"
 -- How often it ran, whether the script passed, and what it printed.
 local function tidy(flags)
   os.remove(folder .. "/runs")
-  local pipe = assert(io.popen(("CLANG='%s' CLANG_TIDY=%s/clang-tidy LINTED=%s/ledger "
-    .. "scripts/tidy.sh %s/a.c %s/a.stamp %s/setting %s -I%s %s 2>&1"):format(compiler, folder,
-    folder, folder, folder, folder, dependencies, folder, flags or "")))
-  local out = pipe:read "a"
-  local passed = pipe:close() or false
+  local out, code = shell.run("CLANG='%s' CLANG_TIDY=%s/clang-tidy LINTED=%s/ledger "
+    .. "scripts/tidy.sh %s/a.c %s/a.stamp %s/setting %s -I%s %s", compiler, folder, folder, folder,
+    folder, folder, dependencies, folder, flags or "")
   local _, runs = (read "runs" or ""):gsub("run", "")
-  return ("%d run, %s"):format(runs, passed and "passed" or "failed"), out
+  return ("%d run, %s"):format(runs, code == 0 and "passed" or "failed"), out
 end
 
 -- Vouches for the file as it is.

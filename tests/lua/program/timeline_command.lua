@@ -1,13 +1,8 @@
 -- `cuttle timeline`: which launches it shows, its options and its complaints.
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 
-local function write(text)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-  return path
-end
+local write = shell.file
 
 local script = write [[
 local one = kernel("one", function(x) x[blockIdx.x] = 1.0 end)
@@ -26,9 +21,8 @@ if arg[1] then os.exit(tonumber(arg[1])) end
 ]]
 
 local function run(arguments)
-  local pipe = assert(io.popen(("'%s' timeline %s </dev/null 2>&1"):format(cuttle, arguments)))
-  local out = pipe:read("a"):gsub(script, "SCRIPT", nil)
-  local _, _, code = pipe:close()
+  local out, code = shell.cuttle("timeline %s", arguments)
+  out = out:gsub(script, "SCRIPT", nil)
   return out, code
 end
 

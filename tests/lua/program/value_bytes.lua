@@ -1,17 +1,14 @@
 -- scripts/check_bytes.lua finds code that counts elements in memory by the bytes of one value.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 
 -- What the script says of a file with a function of these lines, and whether it was content.
 local function judge(lines)
-  local path = os.tmpname()
-  local file = assert(io.open(path, "w"))
-  file:write("void f(CtDtype t, const CtBuf *b, Box *box, int64_t n) {\n", lines, "\n}\n")
-  file:close()
-  local pipe = io.popen(("'%s' scripts/check_bytes.lua '%s' 2>&1"):format(arg[-1], path))
-  local said = pipe:read "a"
-  local is_content = pipe:close()
+  local path = shell.file("void f(CtDtype t, const CtBuf *b, Box *box, int64_t n) {\n" .. lines
+    .. "\n}\n")
+  local said, code = shell.cuttle("scripts/check_bytes.lua '%s'", path)
   os.remove(path)
-  return said, is_content
+  return said, code == 0
 end
 
 local wrong <const> = {

@@ -1,23 +1,16 @@
 -- `cuttle view`: what it writes, prints and refuses. What pages do is tested in tests/browser.
 local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local home = os.tmpname() -- a file; the folder beside it is ours
 local folder = home .. ".d"
 assert(os.execute("mkdir " .. folder))
 
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
+local quote = shell.quote
 
 -- Runs `cuttle view` in the folder: stdout and stderr together, and the exit code.
 local function view(arguments, environment)
-  local program = quote(cuttle)
-  local pipe = assert(io.popen(("cd %s && case %s in /*) c=%s ;; *) c=$OLDPWD/%s ;; esac; "
-    .. "%s \"$c\" view %s 2>&1 </dev/null"):format(folder, program, program, program,
-    environment or "", arguments)))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("cd %s && %s '%s' view %s", folder, environment or "", shell.program, arguments)
 end
 
 local function report(name, ok, note) tap.ok(ok, name, note) end

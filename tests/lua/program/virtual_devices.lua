@@ -1,5 +1,6 @@
 -- cpu:N, devices of a mesh on the CPU engine: as an option, a variable and a choice of the script.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 
 local function check(name, arguments, want, variables)
@@ -20,9 +21,7 @@ check("devices() has them while they are chosen", [[-e 'print(devices()[1], devi
 check("none", "--device=cpu:0 " .. count, "cuttle: device: 'cpu:0' is unknown; cpu:N are N virtual "
   .. "devices of the CPU engine, 1 to 256; see cuttle --help\n")
 
-local pipe = assert(io.popen(("'%s' --device=cpu:8 info 2>&1"):format(cuttle)))
-local out = pipe:read("a")
-pipe:close()
+local out = shell.cuttle("--device=cpu:8 info")
 local line = "\ndevice     cpu, acting as 8 devices; cpu:8 was asked for\n"
 tap.ok(out:find(line, 1, true), "info", out)
 

@@ -1,5 +1,6 @@
 -- `cuttle watch`: it runs a script, and again when the file is saved, also by a command.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 local folder = os.tmpname()
 os.remove(folder)
@@ -47,10 +48,7 @@ write "kernel('k', function(x) x[threadIdx.x] = 1 end){grid = 1, block = 32}(zer
 watching("check --nan", function()
   tap.ok(comes "out of bounds: write of x at 16", "it runs a command", read())
 end)
-local function refusal(arguments)
-  local pipe <close> = assert(io.popen(("'%s' watch %s 2>&1"):format(cuttle, arguments)))
-  return pipe:read "a"
-end
+local function refusal(arguments) return (shell.cuttle("watch %s", arguments)) end
 tap.is(refusal "none.lua", "watch: there is no file none.lua\n", "a file that is missing")
 tap.is(refusal "", "watch: a script was expected; see cuttle watch --help\n", "no file")
 os.execute("rm -r " .. folder)

@@ -1,14 +1,10 @@
 -- A file that cannot be written to its end leaves what was there as it was, and nothing beside it.
+local shell = dofile "tests/support/shell.lua"
 local folder = os.tmpname()
 os.remove(folder)
 assert(os.execute("mkdir " .. folder))
 
-local function run(command)
-  local pipe = assert(io.popen(command .. " 2>&1"))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local run = shell.run
 
 local function text_of(name)
   local file <close> = assert(io.open(folder .. "/" .. name, "rb"))

@@ -1,5 +1,6 @@
 -- Ctrl-C ends a search, not the script; once more, it stops the script, whatever that does then. A search
 -- that takes long has a bar on a terminal. The signal comes when the search has begun, the time passes before its first step.
+local shell = dofile "tests/support/shell.lua"
 package.path = "tests/support/?.lua;" .. package.path
 local internal = require "internal"
 local begin = internal.host.search
@@ -42,12 +43,7 @@ local function write_script(text)
   file:write(preamble, text)
 end
 
-local function output_of(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local function output_of(command) return (shell.run(command)) end
 
 write_script [[ command = "kill -INT $PPID"
   local found = find_layout({128, 64}, 128, f16)

@@ -1,4 +1,5 @@
 -- `cuttle tune` without a GPU: its files, its options and its complaints.
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0")
 local folder = os.tmpname()
 os.remove(folder)
@@ -16,11 +17,8 @@ end
 
 -- Standard output and error of the command, and its exit code.
 local function run(arguments)
-  local pipe = assert(io.popen(("cd %s && CUTTLE_DEVICE=cpu CUTTLE_CACHE=cache '%s' tune %s 2>&1")
-    :format(folder, cuttle, arguments)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("cd %s && CUTTLE_DEVICE=cpu CUTTLE_CACHE=cache '%s' tune %s", folder, cuttle,
+    arguments)
 end
 
 -- The last line and the exit code.

@@ -1,5 +1,6 @@
 -- tune on a device that is played by a driver and a compiler of tests/c: kernels are launched, but do
 -- nothing. What is measured, kept, found again, and stopped by Ctrl-C; and the command.
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
 local folder = os.tmpname()
 os.remove(folder)
@@ -19,11 +20,8 @@ local function skip(why)
 end
 
 local function run(environment, arguments)
-  local pipe = assert(io.popen(("cd %s && CUTTLE_CACHE=%s/cache %s '%s' %s </dev/null 2>&1"):format(
-    folder, folder, environment, cuttle, arguments)))
-  local out = pipe:read("a")
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.run("cd %s && CUTTLE_CACHE=%s/cache %s '%s' %s", folder, folder, environment, cuttle,
+    arguments)
 end
 
 local function write(name, text)

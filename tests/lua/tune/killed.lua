@@ -1,5 +1,6 @@
 -- Whatever happens to a program that keeps results, none that was kept is lost, and nothing is read
 -- half: killed at any moment, two side by side, a disk that is full.
+local shell = dofile "tests/support/shell.lua"
 local store = require "cuttle.store"
 local folder = os.tmpname()
 os.remove(folder)
@@ -12,12 +13,7 @@ local function write(name, text)
   file:write(text)
 end
 
-local function run(command)
-  local pipe = assert(io.popen(("cd %s && { %s ; } 2>&1"):format(folder, command)))
-  local text = pipe:read("a")
-  pipe:close()
-  return text
-end
+local function run(command) return (shell.run("cd %s && { %s ; }", folder, command)) end
 
 local function line_of(command) return (run(command):gsub("\n$", "")) end
 

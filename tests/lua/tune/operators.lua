@@ -1,6 +1,7 @@
 -- Rows of the model for matmul and attention: operator_search.lua, and the script that makes the
 -- tables. With times that are made up: what is kept of them. With the model: the script's rows.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 device "cpu"
 local model = require "cuttle.predict"
 local search = require "cuttle.operator_search"
@@ -55,11 +56,7 @@ end
 local path = os.tmpname()
 os.remove(path)
 local function script(words)
-  local command = "CUTTLE_DEVICE=cpu '%s' scripts/tune_operators.lua --file=%s %s 2>&1"
-  local pipe = assert(io.popen(command:format(arg[-1], path, words)))
-  local out = pipe:read "a"
-  local _, _, code = pipe:close()
-  return out, code
+  return shell.cuttle("scripts/tune_operators.lua --file=%s %s", path, words)
 end
 local function rows()
   local file <close> = io.open(path)

@@ -1,5 +1,6 @@
 -- While launches are recorded or watched, or a rank runs, nothing is tuned: a call takes the nearest
 -- result, or the first configuration.
+local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
 os.remove(path)
 local made = {}
@@ -37,11 +38,8 @@ print(#made, io.open(path) == nil)         -- expect: 1	true
 
 -- With several processes, by the command that watches.
 local function output_of(command, environment)
-  local pipe = assert(io.popen(("%s CUTTLE_DEVICE=cpu CUTTLE_CACHE=off %s %s "
-    .. "examples/tune_stencil.lua 2>&1"):format(environment or "", arg[-1], command)))
-  local text = pipe:read "a"
-  pipe:close()
-  return text
+  return (shell.run("%s CUTTLE_DEVICE=cpu CUTTLE_CACHE=off %s %s examples/tune_stencil.lua",
+    environment or "", arg[-1], command))
 end
 for _, command in ipairs { "check", "profile", "timeline" } do
   print(command, output_of(command):find "no GPU here")
