@@ -2,6 +2,7 @@
 -- sums: L = LSE log2(e), and D, the sum of dO O over the depth, as P = exp2(c S - L) and
 -- dS = P (dP - D). L is infinite, and so P is 0, where a query sees no key and behind the last one.
 -- Also makes a sum's elements 0, and counters of turns, where they are given.
+local memo = require "cuttle.memo"
 local packed = require "cuttle.attention_backward_packed"
 local on_device = require "cuttle.operator_device"
 local scores = require "cuttle.attention_score"
@@ -122,14 +123,8 @@ local function make(variant)
   end)
 end
 
-local kernels = {}
-
-local function kernel_of(variant)
-  local key = ("%d %d %d %d %s %s %s %s"):format(variant.depth, variant.depth_v, variant.width,
-    variant.rows, variant.has_sum, variant.packed, variant.has_turns, variant.fused)
-  kernels[key] = kernels[key] or make(variant)
-  return kernels[key]
-end
+local kernel_of = memo.by_fields({ "depth", "depth_v", "width", "rows", "has_sum", "packed",
+  "has_turns", "fused" }, make)
 
 --- A tensor of those extents, each mode's stride as in memory, on the problem's device.
 function M.new(p, extents, dtype)

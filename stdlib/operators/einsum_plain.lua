@@ -1,12 +1,11 @@
 -- einsum_plain.lua: contractions that no template of matmul is for: sums of one tensor, and
 -- products whose matrices are single elements or too many. A thread, or a warp where the sums are
 -- long, computes one element of the result.
+local memo = require "cuttle.memo"
 local M = {}
 
 local THREADS <const>, WARP <const> = 256, 32
 local MANY <const> = 1 << 17 -- elements that fill a GPU with a thread each
-
-local kernels = {} -- by what makes them unlike
 
 -- A (elements, k) and, unless it is nil, B (elements, k); C (elements). A float C of integer sums
 -- is computed in C's type.
@@ -33,11 +32,7 @@ local function make(has_B, lanes, reads_c)
   end)
 end
 
-local function kernel_of(has_B, lanes, reads_c)
-  local key = ("%s %d %s"):format(has_B, lanes, reads_c)
-  kernels[key] = kernels[key] or make(has_B, lanes, reads_c)
-  return kernels[key]
-end
+local kernel_of = memo.by_arguments(make)
 
 -- A warp for each element if the sum is long and is read along k, or elements are few.
 local function lanes_of(p, n_elements)

@@ -7,6 +7,7 @@
 --   gathered before; one more product gives the tokens', which are added up as Y is
 local arguments = require "cuttle.arguments"
 local launches = require "cuttle.operator_steps"
+local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
 local operator = require "cuttle.matmul"
 local parts = require "cuttle.expert_parts"
@@ -108,13 +109,9 @@ local function make_wide(f, dtype)
   end, { types = { dtype, dtype, dtype, f32 } })
 end
 
-local makers = setmetatable({}, { __mode = "k" }) -- row_kernels by function, then by type
-
-local function kernel_of(f, dtype)
-  makers[f] = makers[f] or {}
-  makers[f][dtype] = makers[f][dtype] or (dtype.bits == 16 and make_narrow or make_wide)(f, dtype)
-  return makers[f][dtype]
-end
+local kernel_of = memo.by_fields({ "dtype" }, function(c)
+  return (c.dtype.bits == 16 and make_narrow or make_wide)(c.f, c.dtype)
+end, "f")
 
 -- Gates or ups of rows (n,2F).
 local function half(both, which)
@@ -126,7 +123,7 @@ end
 local function derive(p, X, both, dhidden, weights, dweights)
   local function as_column(x) return view(x, layout({ size(x), 1 }, { stride(x, 0), 1 })) end
   local f = p.gradient or (X.dtype.bits == 16 and narrow_swiglu or swiglu)
-  local k, once = kernel_of(f, X.dtype), as_column(dweights)
+  local k, once = kernel_of{ f = f, dtype = X.dtype }, as_column(dweights)
   if X.dtype.bits == 16 then
     local words = recast(both, u32)
     return k:steps(words, dhidden, as_column(weights),

@@ -1,6 +1,7 @@
 -- expert_parts.lua: what the layer of experts (expert_layer.lua) and its gradients
 -- (expert_backward.lua) share: the checks of their arguments, and the sum of a token's rows.
 local arguments = require "cuttle.arguments"
+local memo = require "cuttle.memo"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -69,12 +70,9 @@ end
 
 -- {====== The sum of a token's rows ======
 
-local sums = {} -- kernels, by the choices and the elements of a vector
-
--- Adds the rows of a token's choices (D,k,T) in f32, in their order.
-local function sum_kernel(k, n)
-  local key = k .. " " .. n
-  sums[key] = sums[key] or kernel("sum_choices", function(rows, out)
+-- Adds the rows of a token's k choices (D,k,T) in f32, in their order, by vectors of n elements.
+local sum_kernel = memo.by_arguments(function(k, n)
+  return kernel("sum_choices", function(rows, out)
     local at = blockIdx.x * THREADS + threadIdx.x
     local vectors = size(out, 0) // n
     if at >= vectors * size(out, 1) then return end
@@ -87,8 +85,7 @@ local function sum_kernel(k, n)
     end
     copy(cast(sum, out.dtype), tile(out(_, token), {n}, {at % vectors}))
   end)
-  return sums[key]
-end
+end)
 
 --- What adds up rows (T k,D) to out (T,D): {kernel =, launch =, args =}.
 function M.sum_step(p, rows, out, stream)

@@ -4,6 +4,7 @@
 -- The second gives each (token, choice) its place. Places follow the order of the tokens, so every
 -- run gives the same.
 local call = require "cuttle.selection_call"
+local memo = require "cuttle.memo"
 local M = {}
 
 local op <const> = "route"
@@ -134,14 +135,8 @@ local function make_place(c)
   end)
 end
 
-local makers <const> = { choose = make_choose, place = make_place }
-local kernels = {} -- by text
-
-local function kernel_of(name, c)
-  local key = ("%s %d %d %d %s %s"):format(name, c.experts, c.k, c.tokens, c.score, c.normalize)
-  kernels[key] = kernels[key] or makers[name](c)
-  return kernels[key]
-end
+local choosers = memo.by_fields({ "experts", "k", "tokens", "score", "normalize" }, make_choose)
+local placers = memo.by_fields({ "experts", "k", "tokens" }, make_place)
 
 -- {====== Calls ======
 
@@ -185,9 +180,9 @@ function M.plan(options, x, k)
   local counts = call.work(logits, i32, layout { c.experts, blocks })
   local tokens, places, ends, weights = table.unpack(results)
   return {
-    { kernel = kernel_of("choose", c), args = { x, chosen, own, counts },
+    { kernel = choosers(c), args = { x, chosen, own, counts },
       launch = { grid = blocks, block = { WARP, WARPS } } },
-    { kernel = kernel_of("place", c), args = { chosen, own, counts, tokens, places, ends, weights },
+    { kernel = placers(c), args = { chosen, own, counts, tokens, places, ends, weights },
       launch = { grid = blocks, block = cdiv(c.experts, WARP) * WARP } },
   }, results
 end

@@ -4,6 +4,7 @@
 -- The order depends on tiles only, so every run gives the same bits.
 --
 -- Which lanes and warps share a row is known before the trace (gemm_owners.lua).
+local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
 local owners = require "cuttle.gemm_owners"
 local tiles = require "cuttle.tiles"
@@ -168,18 +169,15 @@ function M.parts(variant, p, op)
     layout{ n * variant.owners[kept or "all"].n, extent, p.l })
 end
 
-local kernels = {} -- by how numbers are joined
-
-local function kernel_of(name)
-  kernels[name] = kernels[name] or kernel("join_parts", function(parts, out)
+local kernel_of = memo.by_arguments(function(name)
+  return kernel("join_parts", function(parts, out)
     local join, x, l = joins[name], blockIdx.x, blockIdx.y
     local all = f32(join.absent)
     for i in range(threadIdx.x, size(parts, 0), WARP) do all = join.of(all, parts[{i, x, l}]) end
     for bit = LANE_BITS - 1, 0, -1 do all = join.of(all, shfl_xor(all, 1 << bit)) end
     if threadIdx.x == 0 then out[{x, l}] = all end
   end)
-  return kernels[name]
-end
+end)
 
 --- The step that joins parts to an output (rows or columns, batches).
 function M.step(parts, out, op, stream)

@@ -3,6 +3,7 @@
 local arguments = require "cuttle.arguments"
 local bits = require "cuttle.bits"
 local configs = require "cuttle.matmul_choice"
+local memo = require "cuttle.memo"
 local split = require "cuttle.gemm_split"
 local tables = require "cuttle.matmul_table"
 local tiles = require "cuttle.tiles"
@@ -206,10 +207,10 @@ end
 
 -- Tiles go through shared memory, so that either side is read or written along its lanes.
 local SIDE <const>, LINES <const> = 32, 8
-local kernels = {} -- by what is contiguous
 
-local function pack_kernel(major)
-  kernels[major] = kernels[major] or kernel("matmul_pack", function(X, Y)
+-- By what is contiguous.
+local pack_kernel = memo.by_arguments(function(major)
+  return kernel("matmul_pack", function(X, Y)
     local tiled, extent = shared(X.dtype, layout({SIDE, SIDE}, {1, SIDE + 1})), {SIDE, SIDE}
     local at, l = {blockIdx.x, blockIdx.y}, blockIdx.z
     local from = tile(guard(X(_, _, l)), extent, at)
@@ -223,8 +224,7 @@ local function pack_kernel(major)
     sync_threads()
     for i = 0, SIDE - 1, LINES do to[{line + i, lane}] = tiled[{line + i, lane}] end
   end)
-  return kernels[major]
-end
+end)
 
 -- A copy of an operand, contiguous along K, and the step that makes it.
 local function packed(x, major, stream)

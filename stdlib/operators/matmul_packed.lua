@@ -2,6 +2,7 @@
 -- Few rows are multiplied by gemm_packed.lua, more on Hopper by gemm_packed_hopper.lua. Otherwise
 -- the weight becomes a matrix of A's type, in memory that is freed after the product, and matmul
 -- multiplies. An A of 8 bits becomes one of 16 bits before.
+local memo = require "cuttle.memo"
 local tiles = require "cuttle.tiles"
 local few = require "cuttle.gemm_packed"
 local formats = require "cuttle.packed_formats"
@@ -398,19 +399,19 @@ end
 
 local plans
 
-local wideners = {} -- row_kernels, by type
+local widener = memo.by_arguments(function(dtype)
+  return row_kernel("widen_" .. dtype.name, function(_, x) return x end, { types = { dtype } })
+end)
 
 -- The product with A as one of 16 bits: as plans.
 local function by_wide(A, w, C, options)
   local dtype = w.scales.dtype == f16 and f16 or bf16
-  wideners[dtype] = wideners[dtype]
-    or row_kernel("widen_" .. dtype.name, function(_, x) return x end, { types = { dtype } })
   local batched = rank(A) == 3
   local wide = on_device.new(A.device, dtype,
     layout{ size(A, 1), size(A, 0), batched and size(A, 2) or nil })
   wide = batched and select(wide, 1, 0, 2) or select(wide, 1, 0)
   local function rows_of(x) return batched and select(x, 0, 2, 1) or x end
-  local steps = wideners[dtype]:steps(rows_of(A), { out = rows_of(wide), stream = options.stream })
+  local steps = widener(dtype):steps(rows_of(A), { out = rows_of(wide), stream = options.stream })
   local rest, name, extras = plans(wide, w, C, options)
   extras[#extras + 1] = wide
   return table.move(rest, 1, #rest, #steps + 1, steps), name, extras

@@ -1,11 +1,10 @@
 -- packed_matrix.lua: a packed weight (packed_weights.lua) as a matrix of f16 or bf16 again: each
 -- number times its scale, rounded once.
 local formats = require "cuttle.packed_formats"
+local memo = require "cuttle.memo"
 local M = {}
 
 local ROWS <const>, LANES <const>, THREADS <const> = 16, 32, 128
-
-local dequantizers = {} -- by format and whether there are zero points
 
 -- A lane's eight elements of rows g or g + 8: of the pairs of two tiles.
 local function put_row(to, operands, first, scale)
@@ -50,10 +49,9 @@ local function dequantize_lane(format, w, at, out)
   end
 end
 
-local function dequantizer(name, has_zeros)
-  local key = name .. (has_zeros and " zeros" or "")
+local dequantizer = memo.by_arguments(function(name, has_zeros)
   local format = formats.formats[name]
-  dequantizers[key] = dequantizers[key] or kernel("dequantize_weights",
+  return kernel("dequantize_weights",
     function(codes, scales, zeros, out, group)
       local i = blockIdx.x * THREADS + threadIdx.x
       if i < size(codes, 1) then
@@ -65,8 +63,7 @@ local function dequantizer(name, has_zeros)
           strip = i // LANES // n_units }, out)
       end
     end)
-  return dequantizers[key]
-end
+end)
 
 --- The step that writes the weight to a row-major tensor (N,K) of f16 or bf16.
 function M.step(w, out, stream)

@@ -12,6 +12,7 @@ local arguments = require "cuttle.arguments"
 local formats = require "cuttle.packed_formats"
 local launches = require "cuttle.operator_steps"
 local matrices = require "cuttle.packed_matrix"
+local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
 local products = require "cuttle.matmul_packed"
 local tiles = require "cuttle.tiles"
@@ -96,8 +97,6 @@ end
 
 -- {====== Packing ======
 
-local packers = {} -- by format and whether the codes are words
-
 local function code_at(W, is_words, n, k)
   if not is_words then return cast(W[{n, k}], u32) end
   return cast(W[{n, k // CODES_OF_WORD}], u32) >> cast(4 * (k % CODES_OF_WORD), u32) & u32(15)
@@ -118,10 +117,9 @@ local function pack_lane(format, W, is_words, rows, at, out)
   for i = 0, 3 do out[{i, at.place}] = words[i + 1] end
 end
 
-local function packer(name, is_words)
-  local key = name .. (is_words and " words" or "")
+local packer = memo.by_arguments(function(name, is_words)
   local format = formats.formats[name]
-  packers[key] = packers[key] or kernel("pack_weights", function(W, out, rows, n_units)
+  return kernel("pack_weights", function(W, out, rows, n_units)
     local i = blockIdx.x * THREADS + threadIdx.x
     if i < size(out, 1) then
       local unit = i // LANES
@@ -129,8 +127,7 @@ local function packer(name, is_words)
         strip = unit // n_units }, out)
     end
   end)
-  return packers[key]
-end
+end)
 
 -- Pairs of rows g and g + 8, as they are or in a word.
 local function make_pairs(to_pair)
@@ -275,12 +272,9 @@ local function range_of(format, low, high, has_zeros)
   return scale, min(max(rint(-low / scale), 0.0), last)
 end
 
-local quantizers = {}
-
-local function quantizer(name, has_zeros)
-  local key = name .. (has_zeros and " zeros" or "")
+local quantizer = memo.by_arguments(function(name, has_zeros)
   local format = formats.formats[name]
-  quantizers[key] = quantizers[key] or kernel("quantize_weights",
+  return kernel("quantize_weights",
     function(W, codes, scales, zeros, group)
       local i = blockIdx.x * THREADS + threadIdx.x
       local n, j = i % size(W, 0), i // size(W, 0)
@@ -308,8 +302,7 @@ local function quantizer(name, has_zeros)
         end
       end
     end)
-  return quantizers[key]
-end
+end)
 
 local known_ways <const> = { "group", "scale_type", "type", "zero_points" }
 

@@ -1,6 +1,7 @@
 -- row_group_norm.lua: group norm of (images, channels, ...), forward and backward. A group of
 -- channels of an image is a row; an image's elements lie without gaps, channels first.
 local arguments = require "cuttle.arguments"
+local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
 local operator = require "cuttle.row_operator"
 local tiles = require "cuttle.tiles"
@@ -13,15 +14,6 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 
 -- {====== Kernels ======
 
--- A function's result for each key, made once.
-local function once_for_each(make)
-  local made = {}
-  return function(key)
-    made[key] = made[key] or make(key)
-    return made[key]
-  end
-end
-
 -- The parameter of the element's channel. A group has `channels`, each with `pixels`, and rows are
 -- (images, groups).
 local function of_channel(row, list, groups, channels, pixels)
@@ -29,7 +21,7 @@ local function of_channel(row, list, groups, channels, pixels)
 end
 
 -- By pixels of a channel, so that no element divides by a number of the run time.
-local forward_for = once_for_each(function(pixels)
+local forward_for = memo.by_arguments(function(pixels)
   return row_kernel("group_norm", function(row, x, weight, bias, groups, channels, epsilon)
     local mean, variance = row:mean_and_variance(x)
     local scale = rsqrt(variance + epsilon)
@@ -39,7 +31,7 @@ local forward_for = once_for_each(function(pixels)
   end, { tables = { "weight", "bias" } })
 end)
 
-local backward_for = once_for_each(function(pixels)
+local backward_for = memo.by_arguments(function(pixels)
   return row_kernel("group_norm_backward",
     function(row, dy, x, weight, mean, scale, groups, channels)
       local normal = (x - mean) * scale

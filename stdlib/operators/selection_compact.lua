@@ -3,6 +3,7 @@
 -- looks back at how many the tiles before keep. How many there are is known on the device alone.
 local call = require "cuttle.selection_call"
 local look_back = require "cuttle.selection_look_back"
+local memo = require "cuttle.memo"
 local numbers = require "cuttle.selection_keys"
 local radix = require "cuttle.selection_sort"
 local M = {}
@@ -87,16 +88,7 @@ end
 
 -- {====== Steps ======
 
-local made = setmetatable({}, { __mode = "k" }) -- by function
-local of_kinds = {}
-
-local function kernel_of(c)
-  local known = c.keep and (made[c.keep] or {}) or of_kinds
-  if c.keep then made[c.keep] = known end
-  local key = ("%s %s %d %d"):format(c.kind, c.place.name, c.threads, c.items)
-  known[key] = known[key] or make(c)
-  return known[key]
-end
+local kernel_of = memo.by_fields({ "kind", "place", "threads", "items" }, make, "keep")
 
 local function place_type(n) return n < 1 << 31 and i32 or i64 end
 

@@ -8,6 +8,7 @@
 -- finds which of them are in it.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
+local memo = require "cuttle.memo"
 local vectors = require "cuttle.selection_vectors"
 local M = {}
 
@@ -243,7 +244,7 @@ end
 
 -- {====== Steps ======
 
-local made = {}
+local kernel_of = memo.by_fields({ "dtype", "n", "has_min", "has_p" }, make)
 
 --- The step that draws from x, as selection_call.lua describes it, into `out`, a flat i32. `o` has
 --- the temperature, the seed, and p and min_p or nil. nil: selection_vectors.lua has no such rows.
@@ -253,9 +254,7 @@ function M.step(x, out, o)
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
     has_min = o.min_p ~= nil, has_p = o.p ~= nil,
     most = CANDIDATES, proposers = o.p and FEW or MANY }
-  local key = ("%s %d %s %s"):format(c.dtype.name, c.n, c.has_min, c.has_p)
-  made[key] = made[key] or make(c)
-  return { kernel = made[key], launch = { grid = x.n_rows, block = THREADS, pdl = true },
+  return { kernel = kernel_of(c), launch = { grid = x.n_rows, block = THREADS, pdl = true },
     args = { n = 6, x.flat, out, o.p and f32(o.p), f32(choices.factor(o.temperature)),
       o.min_p and f32(math.log(o.min_p, 2)), o.seed } }
 end

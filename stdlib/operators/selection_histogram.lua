@@ -1,6 +1,7 @@
 -- selection_histogram.lua: how many elements fall into each bin. Each block counts in shared memory
 -- if the bins fit there, and then adds its counts to the results.
 local call = require "cuttle.selection_call"
+local memo = require "cuttle.memo"
 local M = {}
 
 local op <const> = "histogram"
@@ -68,13 +69,7 @@ end
 
 -- {====== Calls ======
 
-local made = {}
-
-local function kernel_of(c)
-  local key = ("%s %s"):format(c.sums.name, c.bins)
-  made[key] = made[key] or make(c)
-  return made[key]
-end
+local kernel_of = memo.by_fields({ "sums", "bins" }, make)
 
 local function check_even(bins, low, high)
   local is_range = type(low) == "number" and type(high) == "number" and low < high

@@ -2,6 +2,7 @@
 -- if segments are long. The order of operations depends on the sizes alone.
 local call = require "cuttle.selection_call"
 local compacts = require "cuttle.selection_compact"
+local memo = require "cuttle.memo"
 local scans = require "cuttle.selection_scan"
 local segments = require "cuttle.selection_segments"
 local M = {}
@@ -60,14 +61,7 @@ local function make(c)
   end)
 end
 
-local made = setmetatable({}, { __mode = "k" }) -- by function
-
-local function kernel_of(c)
-  made[c.f] = made[c.f] or {}
-  local key = ("%s %s %s"):format(c.sums.name, c.is_long, c.counts)
-  made[c.f][key] = made[c.f][key] or make(c)
-  return made[c.f][key]
-end
+local kernel_of = memo.by_fields({ "sums", "is_long", "counts" }, make, "f")
 
 -- {====== Calls ======
 

@@ -6,6 +6,7 @@
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
 local draws = require "cuttle.selection_draw"
+local memo = require "cuttle.memo"
 local numbers = require "cuttle.selection_keys"
 local top = require "cuttle.selection_top"
 local vectors = require "cuttle.selection_vectors"
@@ -308,7 +309,8 @@ local draw_above = row_kernel("sample", drawn, { types = { i32 } })
 
 -- {====== Calls ======
 
-local made = {}
+local made = memo.by_fields({ "threads", "has_k", "has_p", "has_min", "width", "least", "copies",
+  "groups", "n" }, make)
 
 local CAPACITY <const>, LONG <const> = 256, 16384 -- columns from which blocks are larger
 
@@ -320,10 +322,7 @@ local function kernel_of(x, o)
   if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
   if c.groups then c.n = select(2, vectors.of_rows(x)) end
   if c.groups then c.capacity, c.unroll = CAPACITY, 1 end -- passes over the row are an exception
-  local key = ("%d %s %s %s %d %d %d %s %s"):format(c.threads, c.has_k, c.has_p, c.has_min, c.width,
-    c.least, c.copies, c.groups, c.n)
-  made[key] = made[key] or make(c)
-  return made[key], c.threads
+  return made(c), c.threads
 end
 
 local function number_between(name, v, otherwise, low, high)

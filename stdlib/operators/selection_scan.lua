@@ -4,6 +4,7 @@
 local call = require "cuttle.selection_call"
 local collective = require "cuttle.collective"
 local look_back = require "cuttle.selection_look_back"
+local memo = require "cuttle.memo"
 local reducer = require "cuttle.row_reduce"
 local segments = require "cuttle.selection_segments"
 local M = {}
@@ -294,16 +295,8 @@ function M.identity_of(name, how, dtype, init)
   return reducer.identity(how, dtype)
 end
 
-local made = setmetatable({}, { __mode = "k" }) -- by function
-
-local function kernel_of(c)
-  local key = { c.sums.name, c.result.name, c.threads, c.items, c.stages, c.ahead, c.blocks,
-    tostring(c.exclusive), tostring(c.has_init), tostring(c.heads) }
-  made[c.f] = made[c.f] or {}
-  key = table.concat(key, " ")
-  made[c.f][key] = made[c.f][key] or make(c)
-  return made[c.f][key]
-end
+local kernel_of = memo.by_fields({ "sums", "result", "threads", "items", "stages", "ahead",
+  "blocks", "exclusive", "has_init", "heads" }, make, "f")
 
 local function is_between(v, low, high)
   return math.type(v) == "integer" and v >= low and v <= high

@@ -3,6 +3,7 @@
 local arguments = require "cuttle.arguments"
 local call = require "cuttle.selection_call"
 local compacts = require "cuttle.selection_compact"
+local memo = require "cuttle.memo"
 local radix = require "cuttle.selection_sort"
 local M = {}
 
@@ -22,12 +23,11 @@ end
 
 -- Kernels by how many threads have a row.
 local function by_lanes(make)
-  local made = {}
+  local kernel_of = memo.by_arguments(make)
   return function(columns)
     local lanes = 1
     while lanes < LANES and lanes < columns do lanes = lanes * 2 end
-    made[lanes] = made[lanes] or make(lanes)
-    return made[lanes], lanes
+    return kernel_of(lanes), lanes
   end
 end
 

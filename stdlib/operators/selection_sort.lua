@@ -5,6 +5,7 @@
 local internal = ...
 local call = require "cuttle.selection_call"
 local look_back = require "cuttle.selection_look_back"
+local memo = require "cuttle.memo"
 local numbers = require "cuttle.selection_keys"
 local M = {}
 
@@ -266,14 +267,8 @@ local function bits_for(n)
   return bits
 end
 
-local made = {}
-
-local function kernels_of(c)
-  local key = table.concat({ tostring(c.descending), c.values and c.values.name or "-", c.threads,
-    c.items, c.blocks, c.bytes, c.word.name, c.n_passes }, " ")
-  made[key] = made[key] or { count = make_count(c), pass = make_pass(c) }
-  return made[key]
-end
+local kernels_of = memo.by_fields({ "descending", "values", "threads", "items", "blocks", "bytes",
+  "word", "n_passes" }, function(c) return { count = make_count(c), pass = make_pass(c) } end)
 
 local THREADS <const>, POOL_BYTES <const> = 384, 33792 -- 22 keys of 4 bytes for each thread
 local BLOCKS <const>, BLOCKS_WITH_VALUES <const> = 3, 2 -- of a multiprocessor, without spills

@@ -4,6 +4,7 @@
 -- once. Equal elements come in the order of their columns.
 local internal = ...
 local call = require "cuttle.selection_call"
+local memo = require "cuttle.memo"
 local numbers = require "cuttle.selection_keys"
 local M = {}
 
@@ -255,14 +256,8 @@ end
 
 -- {====== Steps ======
 
-local made = {}
-
-local function kernel_of(c)
-  local key = ("%s %s %d %d %d %s"):format(c.dtype.name, c.largest, c.threads, c.capacity, c.width,
-    c.groups)
-  made[key] = made[key] or make(c)
-  return made[key]
-end
+local kernel_of = memo.by_fields({ "dtype", "largest", "threads", "capacity", "width", "groups" },
+  make)
 
 local LONG <const>, MIDDLE <const> = 16384, 512 -- columns from which blocks are larger
 local LEAST <const> = 256 -- places of a list
