@@ -72,7 +72,7 @@ end
 --- {name =, tensor =, extent = {...}, stride = {...}}: the tensor's modes without modes of modes.
 --- With takes_nested such a mode may have more than one stride: then `nested` is there, and has
 --- {shape, stride} of each mode, integers or tables of integers. `extent` has sizes, and `stride`
---- the first stride of each.
+--- the first stride of each. With takes_nested = "rows" the last mode has one stride.
 function M.describe(op, x, name, takes_nested)
   local extent, stride = entries(x.shape), entries(x.stride)
   local t = { name = name, tensor = x, extent = extent, stride = stride }
@@ -80,7 +80,9 @@ function M.describe(op, x, name, takes_nested)
     if type(extent[i]) == "table" then
       local s, d = merged_mode(x, i)
       if type(s) == "table" then
-        if not takes_nested then refuse_nested(op, x, i, name) end
+        if not takes_nested or takes_nested == "rows" and i == #extent then
+          refuse_nested(op, x, i, name)
+        end
         t.nested = t.nested or {}
         t.nested[i] = { s, d }
         s, d = size(x, i - 1), d[1]
@@ -105,6 +107,12 @@ function M.flat(t)
     end
   end
   return flat
+end
+
+--- The same elements without modes of modes; each mode has one stride.
+function M.plain(op, x, name)
+  local t = M.describe(op, x, name)
+  return view(x, layout(t.extent, t.stride))
 end
 
 --- That a result, as of M.flat, has a place for each of its elements.

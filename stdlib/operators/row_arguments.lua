@@ -44,7 +44,7 @@ function M.read_inputs(self, given)
     else
       arguments.check_tensor(self.name, x, name, "(..., columns), or a number", "a row_kernel "
         .. "launches its kernel itself")
-      inputs[i] = arguments.flat(arguments.describe(self.name, x, name, true))
+      inputs[i] = arguments.describe(self.name, x, name, self.is_table[name] or "rows")
       if self.is_table[name] then inputs[i].kind = "table" end
       if device and x.device ~= device.tensor.device then
         fail(self.name, "%s is on %s but %s is on %s; expected all on one device", name, x.device,
@@ -85,28 +85,31 @@ function M.product(extents, first)
   return n
 end
 
--- The stride of each broadcast mode, from the last one on; 0 where it stretches.
+-- The stride of each broadcast mode, from the last one on, 0 where it stretches; and the shape of
+-- each. Both are tables of a mode that has modes with more than one stride.
 function M.strides_of(t, extents)
-  local strides = {}
+  local strides, shapes = {}, {}
   for i = 1, #extents do
     local at = #t.extent + 1 - i
-    strides[i] = at >= 1 and t.extent[at] > 1 and t.stride[at] or 0
+    local is_there = at >= 1 and t.extent[at] > 1
+    local nested = is_there and t.nested and t.nested[at] or { extents[i], t.stride[at] }
+    shapes[i], strides[i] = nested[1], is_there and nested[2] or 0
   end
-  return strides
+  return strides, shapes
 end
 
 -- The rows' modes as one, the last of them first, so that neighbours become one mode.
-function M.rows_of(extents, strides)
-  local e, s = { 1 }, { 0 }
-  for i = 2, #extents do e[i], s[i] = extents[i], strides[i] end
-  local l = coalesce(layout(e, s))
+function M.rows_of(t, extents)
+  local strides, shapes = M.strides_of(t, extents)
+  shapes[1], strides[1] = 1, 0
+  local l = coalesce(layout(shapes, strides))
   return shape(l), stride(l)
 end
 
 -- The tensor as (row, column), or (column) where all rows have the same.
 function M.as_rows(t, extents)
   local strides = M.strides_of(t, extents)
-  local n, d = M.rows_of(extents, strides)
+  local n, d = M.rows_of(t, extents)
   if t.kind == "columns" then return view(t.tensor, layout(extents[1], strides[1])) end
   if t.kind == "of row" then return view(t.tensor, layout({ n, 1 }, { d, 0 })) end
   return view(t.tensor, layout({ n, extents[1] }, { d, strides[1] }))

@@ -66,6 +66,7 @@ end
 -- The images of x: how many, their groups, the channels of a group, the pixels of a channel.
 local function read(x, groups)
   arguments.check_tensor(op, x, "x", "(images, channels, ...)", "it launches kernels itself")
+  x = arguments.plain(op, x, "x")
   if rank(x) < 2 or not is_packed(x) then
     fail("x is %s; expected (images, channels, ...), channels first and each image without gaps",
       x.layout)
@@ -76,14 +77,17 @@ local function read(x, groups)
   local pixels = 1
   for i = 2, rank(x) - 1 do pixels = pixels * size(x, i) end
   return { images = size(x, 0), groups = groups, channels = size(x, 1) // groups, pixels = pixels,
-    device = x.device }
+    x = x, device = x.device }
 end
 
-local function check_like(t, x, name)
+-- The tensor without modes of modes; it has to be like p.x.
+local function like_x(t, p, name)
   arguments.check_tensor(op, t, name, "of x's shape", "it launches kernels itself")
-  if t.shape ~= x.shape or not is_packed(t) then
-    fail("%s is %s; expected x's shape %s, and each image without gaps", name, t.layout, x.shape)
+  local plain = arguments.plain(op, t, name)
+  if plain.shape ~= p.x.shape or not is_packed(plain) then
+    fail("%s is %s; expected x's shape %s, and each image without gaps", name, t.layout, p.x.shape)
   end
+  return plain
 end
 
 local function check_channels(t, p, name)
@@ -121,16 +125,12 @@ local function read_options(options)
   return arguments.results(op, options.out, 3) or {}, options.stream
 end
 
-local function like(x, p)
-  local extents = {}
-  for i = 1, rank(x) do extents[i] = size(x, i - 1) end
-  return on_device.new(p.device, x.dtype, row_major(extents))
-end
-
 -- A result of x's shape: the given one, or a new one.
-local function result_like(given, x, p, name)
-  if given then check_like(given, x, name) end
-  return given or like(x, p)
+local function result_like(given, p, name)
+  if given then return like_x(given, p, name) end
+  local extents = {}
+  for i = 1, rank(p.x) do extents[i] = size(p.x, i - 1) end
+  return on_device.new(p.device, p.x.dtype, row_major(extents))
 end
 
 --- group_norm(x, groups, weight, bias, epsilon) -> y, and the mean and 1 / standard deviation of
@@ -140,32 +140,32 @@ function M.group_norm(x, groups, weight, bias, epsilon, options)
   check_channels(weight, p, "weight")
   check_channels(bias, p, "bias")
   local out, stream = read_options(options)
-  local y, mean = result_like(out[1], x, p, "out[1]"), out[2] or new(p, f32, p.images, groups, 1)
+  local y, mean = result_like(out[1], p, "out[1]"), out[2] or new(p, f32, p.images, groups, 1)
   local scale = out[3] or new(p, f32, p.images, groups, 1)
-  forward_for(p.pixels)(as_groups(x, p), weight, bias, groups, p.channels, epsilon,
+  forward_for(p.pixels)(as_groups(p.x, p), weight, bias, groups, p.channels, epsilon,
     { out = { as_groups(y, p), mean, scale }, stream = stream })
-  return y, mean, scale
+  return out[1] or y, mean, scale
 end
 
 --- group_norm_backward(dy, x, groups, weight, mean, scale) -> dx, dweight, dbias
 M.group_norm_backward = operator.new("group_norm_backward",
   function(launch, dy, x, groups, weight, mean, scale, options)
     local p = read(x, groups)
-    check_like(dy, x, "dy")
+    dy = like_x(dy, p, "dy")
     check_channels(weight, p, "weight")
     local out = read_options(options)
-    local dx = result_like(out[1], x, p, "out[1]")
+    local dx = result_like(out[1], p, "out[1]")
     local sums, dtype = {}, x.dtype == f64 and f64 or f32
     for i = 1, 2 do
       sums[i] = on_device.scratch(p.device, dtype, row_major { p.images, p.groups, p.channels, 1 })
     end
-    launch.rows(of_image, as_channels(dy, p), as_channels(x, p), spread(mean, p),
+    launch.rows(of_image, as_channels(dy, p), as_channels(p.x, p), spread(mean, p),
       spread(scale, p), { out = sums })
     -- Last of what reads dy and x, as dx may take the place of one of them.
-    launch.rows(backward_for(p.pixels), as_groups(dy, p), as_groups(x, p), weight, mean, scale,
+    launch.rows(backward_for(p.pixels), as_groups(dy, p), as_groups(p.x, p), weight, mean, scale,
       groups, p.channels, { out = as_groups(dx, p) })
     local all = row_major { p.images, groups * p.channels }
-    return dx, launch.rows(over_images, view(sums[1], all), view(sums[2], all),
+    return out[1] or dx, launch.rows(over_images, view(sums[1], all), view(sums[2], all),
       { out = out[2] and { out[2], out[3] } })
   end)
 

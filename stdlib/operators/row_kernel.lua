@@ -33,7 +33,10 @@ local function has_clusters(target) return target.sm == 0 or target.sm >= 90 end
 local function row_strides(t)
   local strides = {}
   for i = 1, #t.extent - 1 do
-    if t.stride[i] ~= 0 then strides[#strides + 1] = t.stride[i] end
+    local nested = t.nested and t.nested[i][2] or t.stride[i]
+    for _, d in ipairs(type(nested) == "table" and nested or { nested }) do
+      if d ~= 0 then strides[#strides + 1] = d end
+    end
   end
   return strides
 end
@@ -42,7 +45,7 @@ end
 -- there is only one: a row's results do not depend on how many there are.
 local function has_boxes(t, extents)
   local strides = reader.strides_of(t, extents)
-  local n, d = reader.rows_of(extents, strides)
+  local n, d = reader.rows_of(t, extents)
   if type(n) == "table" and #n == 1 then n, d = n[1], d[1] end
   local bytes = t.tensor.dtype.bytes
   for _, stride in ipairs(row_strides(t)) do
@@ -183,7 +186,7 @@ local function boxes_for(p, inputs, extents)
   local boxes = {}
   for _, t in ipairs(inputs) do
     if t.kind == "elements" then
-      local n, d = reader.rows_of(extents, reader.strides_of(t, extents))
+      local n, d = reader.rows_of(t, extents)
       boxes[t.name] = view(t.tensor,
         layout({ p.box, p.columns // p.box, n }, { 1, p.box, n == 1 and p.columns or d }))
     end

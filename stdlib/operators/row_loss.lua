@@ -84,17 +84,17 @@ local ROWS_MULTIPLE <const> = 128
 local known_options <const> = { "chunk", "columns", "first", "ignored", "out", "rows", "smoothing",
   "z" }
 
-local function check_matrix(t, name)
+-- A matrix without modes of modes.
+local function matrix(t, name)
   arguments.check_tensor(op, t, name, "of 2 modes", "it launches kernels itself")
   if rank(t) ~= 2 then fail("%s is %s; expected 2 modes", name, shape(t)) end
+  return arguments.plain(op, t, name)
 end
 
 -- The problem of a call: sizes, the chunks' columns, the numbers of the loss, the given ones of its
 -- n results, and what launches (row_operator.lua).
 local function read(launch, x, weight, target, options, n_results)
-  check_matrix(x, "x")
-  check_matrix(weight, "weight")
-  check_matrix(target, "target")
+  x, weight, target = matrix(x, "x"), matrix(weight, "weight"), matrix(target, "target")
   local n, k, columns = size(x, 0), size(x, 1), size(weight, 0)
   if size(weight, 1) ~= k then
     fail("x is %s and weight is %s; expected (rows, K) and (columns, K)", shape(x), shape(weight))
@@ -122,12 +122,18 @@ local function result(p, out, i, dtype, rows, columns)
   local given = out and out[i]
   if given == nil then return on_device.new(p.device, dtype, row_major { rows, columns }) end
   local name = ("out[%d]"):format(i)
-  check_matrix(given, name)
+  given = matrix(given, name)
   if given.dtype ~= dtype or size(given, 0) ~= rows or size(given, 1) ~= columns then
     fail("%s is %s of shape %s; expected %s of shape (%d,%d)", name, given.dtype, shape(given),
       dtype, rows, columns)
   end
   return given
+end
+
+-- The given results of a call, or those that it made.
+local function given_or(p, ...)
+  if p.out then return table.unpack(p.out) end
+  return ...
 end
 
 -- Rows [first, first + n) of a matrix.
@@ -175,7 +181,7 @@ end
 M.linear_cross_entropy_parts = operator.new("linear_cross_entropy_parts",
   function(launch, x, weight, target, options)
     local p = read(launch, x, weight, target, options, 3)
-    return parts_of(p, function(i, n) return result(p, p.out, i, f32, p.n, n) end)
+    return given_or(p, parts_of(p, function(i, n) return result(p, p.out, i, f32, p.n, n) end))
   end)
 
 --- linear_cross_entropy(x, weight, target, options) -> the loss and the lse of each row, (rows, 1),
@@ -219,11 +225,11 @@ M.linear_cross_entropy_backward = operator.new("linear_cross_entropy_backward",
       local d = left(memory, size(logits, 1))
       launch.rows(M.cross_entropy_part_backward, dloss, logits, target, lse, p.first + first,
         p.all_columns, p.smoothing, p.z, p.ignored, { out = d })
-      launch.matmul(transposed(d), transposed(x), rows_from(dweight, first, size(d, 1)))
+      launch.matmul(transposed(d), transposed(p.x), rows_from(dweight, first, size(d, 1)))
       launch.matmul(d, transposed(part), sum, { beta = i > 0 and 1.0 or 0.0 })
     end)
     if sum ~= dx then launch.rows(narrowed, sum, { out = dx }) end
-    return dx, dweight
+    return given_or(p, dx, dweight)
   end)
 
 -- How many rows of logits are in memory at once.
@@ -253,17 +259,17 @@ M.linear_cross_entropy_gradients = operator.new("linear_cross_entropy_gradients"
     for first = 0, p.n - 1, n_rows do
       local n = math.min(n_rows, p.n - first)
       local function part(t)
-        return tiles.type_name(t) == "tensor" and rows_from(t, first, n) or t
+        return tiles.type_name(t) == "tensor" and rows_from(matrix(t, "dloss"), first, n) or t
       end
-      local logits, own = rows_from(memory, 0, n), part(x)
-      launch.matmul(own, weight, logits)
-      launch.rows(both, part(dloss), logits, part(target), p.smoothing, p.z, p.ignored,
+      local logits, own = rows_from(memory, 0, n), part(p.x)
+      launch.matmul(own, p.weight, logits)
+      launch.rows(both, part(dloss), logits, part(p.target), p.smoothing, p.z, p.ignored,
         { out = { logits, part(loss), part(lse) } })
-      launch.matmul(logits, transposed(weight), part(dx))
+      launch.matmul(logits, transposed(p.weight), part(dx))
       launch.matmul(transposed(logits), transposed(own), dweight,
         { beta = first > 0 and 1.0 or 0.0 })
     end
-    return loss, lse, dx, dweight
+    return given_or(p, loss, lse, dx, dweight)
   end)
 
 return M

@@ -54,16 +54,13 @@ local function is_in_place(result, input, extents)
     or internal.launch.address(result.tensor) ~= internal.launch.address(input.tensor) then
     return false
   end
-  local a, b = reader.strides_of(result, extents), reader.strides_of(input, extents)
-  for i in ipairs(a) do
-    if a[i] ~= b[i] then return false end
-  end
-  return true
+  return reader.as_rows(result, extents).layout == reader.as_rows(input, extents).layout
 end
 
 -- Sums of columns are stored when all rows have been read.
 local function check_input(self, kinds, r, input, extents)
-  if input.kind == "number" or r.kind == "column" or not overlap.shares(r, input) then return end
+  if input.kind == "number" or r.kind == "column"
+    or not overlap.shares(arguments.flat(r), arguments.flat(input)) then return end
   r.is_in_place = is_in_place(r, input, extents)
   if not r.is_in_place then
     fail(self.name, "%s shares memory with %s, but not element by element: it would be read after "
@@ -76,14 +73,17 @@ end
 
 -- Given results: do they keep what is stored, and does nobody read it too late?
 local function check_places(self, kinds, results, inputs, extents)
+  local before = {}
   for i, r in ipairs(results) do
     if r.tensor.device ~= inputs.device then
       fail(self.name, "%s is on %s but the arguments are on %s; expected all on one device", r.name,
         r.tensor.device, inputs.device)
     end
-    arguments.check_distinct(self.name, r)
+    local flat = arguments.flat(r)
+    arguments.check_distinct(self.name, flat)
     for _, input in ipairs(inputs) do check_input(self, kinds, r, input, extents) end
-    arguments.check_apart(self.name, r, table.move(results, 1, i - 1, 1, {}))
+    arguments.check_apart(self.name, flat, before)
+    before[i] = flat
   end
 end
 
@@ -98,7 +98,7 @@ local function describe_result(self, i, x)
   local name = ("out[%d]"):format(i)
   arguments.check_tensor(self.name, x, name, "of the result's shape",
     "a row_kernel launches its kernel itself")
-  local result = arguments.flat(arguments.describe(self.name, x, name, true))
+  local result = arguments.describe(self.name, x, name, "rows")
   result.given = x
   return result
 end
