@@ -2,8 +2,8 @@
 
    A *place* is a global, an upvalue of a helper, a field, the length or the metatable of a table of the host. Tables
    of the host are those that a trace reaches from globals and upvalues, by fields and metatables, without leaving Lua:
-   the rewritten code reads fields by a runtime function, which notes the place. C functions and those of the standard
-   library get tables whole (front_whole.c).
+   the rewritten code reads fields by a runtime function, which notes the place. C functions, and those of the standard
+   library that run as they are, get tables whole (front_whole.c).
 
    Places are noted while the trace runs, values when it has ended. What the trace itself assigns is its own, such as
    a counter or a table of results, and is not compared.

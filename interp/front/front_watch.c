@@ -63,24 +63,26 @@ static bool is_wrapper(const lua_Debug *ar) {
   return strcmp(ar->what, "main") == 0 && ar->source[0] == '=';
 }
 
-/* Those that read tables by themselves: not the rewriter's, nor what was rewritten. */
-static void note_records(lua_State *L, const lua_Debug *ar, int fn) {
-  Front *f = front_of(L);
-  if (f->ir != NULL && front_in_loop(f, L) && !src_is_converted(L, fn) &&
-      !front_is_runtime(L, f, fn)) {
+/* Those that read tables by themselves: not the rewriter's. */
+static void note_records(lua_State *L, Front *f, const lua_Debug *ar, int fn) {
+  if (f->ir != NULL && front_in_loop(f, L) && !front_is_runtime(L, f, fn)) {
     record_note_call(L, f, ar);
   }
 }
 
-/* C functions, which are most of what is called, are let pass first. */
+/* What was rewritten notes by itself what it reads. C functions, which are most of the others, may be called. */
 static void watch_call(lua_State *L, lua_Debug *ar) {
   lua_getinfo(L, "f", ar);
-  front_note_call(L, ar, -1);
-  note_records(L, ar, -1);
-  bool passes = lua_iscfunction(L, -1) || src_is_converted(L, -1);
+  if (src_is_converted(L, -1)) {
+    lua_pop(L, 1);
+    return;
+  }
+  Front *f = front_of(L);
+  front_note_call(L, f, ar, -1);
+  note_records(L, f, ar, -1);
+  bool passes = lua_iscfunction(L, -1);
   lua_pop(L, 1);
-  const Front *f = passes ? NULL : front_of(L);
-  if (f == NULL || f->ir == NULL || f->n_trusted > 0) {
+  if (passes || f->ir == NULL || f->n_trusted > 0) {
     return;
   }
   lua_getinfo(L, "Sn", ar);

@@ -1,6 +1,6 @@
-/* front_whole.c: what functions read that were not rewritten. C functions and those of the standard library get tables
-   whole: all that such a table holds counts as read, what the tables in it hold, and what these inherit. A function
-   of the script that runs as it is (static_fn) also calls the functions that it reaches, so theirs counts, too. */
+/* front_whole.c: what functions read that were not rewritten. C functions, and those of the standard library that run
+   as they are, get tables whole: all that such a table holds counts as read, what the tables in it hold, and what
+   these inherit. A function of the script that runs as it is (static_fn) also calls the functions that it reaches, so theirs counts, too. */
 #include "front_whole.h"
 
 #include <lauxlib.h>
@@ -246,8 +246,7 @@ static void note_argument(lua_State *L, Front *f, int idx, bool is_flat) {
   }
 }
 
-void front_note_call(lua_State *L, const lua_Debug *ar, int fn) {
-  Front *f = front_of(L);
+void front_note_call(lua_State *L, Front *f, const lua_Debug *ar, int fn) {
   fn = lua_absindex(L, fn);
   if (f->ir == NULL || f->n_host_tables == 0 || !reads_is_library_function(L, fn) ||
       front_is_runtime(L, f, fn) || front_has_entry(L, &blind_key, fn)) {

@@ -7,8 +7,8 @@
 
 typedef struct Front Front;
 
-/* For the hook on calls: the function at fn is called, which looks into tables by itself. */
-void front_note_call(lua_State *L, const lua_Debug *ar, int fn);
+/* For the hook on calls: the function at fn is called, which was not rewritten and looks into tables by itself. */
+void front_note_call(lua_State *L, Front *f, const lua_Debug *ar, int fn);
 bool front_is_runtime(lua_State *L, const Front *f,
                       int fn); /* a runtime function of the rewriter */
 /* A function that the trace runs as it is: what it reads, and what the functions do that it reaches. */

@@ -77,6 +77,20 @@ cfg.unread = 1 run(k, 245.0, "known")
 cfg.new = 1 run(k, 245.0, "known")
 cfg = {scale = 0, list = {}, deep = {}, tile = {1}} run(k, 1.0, "traced")
 
+-- What the library's functions in Lua read of what they are given: options, and records.
+local how, part = {exclusive = false}, {a = 1, b = 2}
+local function sum(x, y) return {a = x.a + y.a, b = x.b + y.b} end
+k = stores(function()
+  local of = block_reduce(part, sum)
+  return block_scan(5, "add", how) + 10 * of.a + 100 * of.b
+end)
+run(k, 215.0, "traced")
+how.exclusive = true run(k, 210.0, "traced")
+how.exclusive = false run(k, 215.0, "known")
+part.b = 3 run(k, 315.0, "traced")
+part = {a = 2, b = 3} run(k, 325.0, "traced")
+part.b = 2 run(k, 225.0, "traced")
+
 -- Objects: methods and inherited fields; a metamethod's globals.
 local Base = {bias = 1}
 Base.__index = Base
