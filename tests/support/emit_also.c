@@ -55,9 +55,11 @@ typedef struct Launch {
   LaunchArgs *args;
 } Launch;
 
+/* Upvalues: the launch, and the place of the kernel. Arguments stand where they stood in the call: the launch has their
+   places. */
 static int emit(lua_State *L) {
-  const Launch *launch = lua_touserdata(L, 1);
-  __real_launch_emit(L, 2, launch->config, launch->args);
+  const Launch *launch = lua_touserdata(L, lua_upvalueindex(1));
+  __real_launch_emit(L, (int)lua_tointeger(L, lua_upvalueindex(2)), launch->config, launch->args);
   return 0;
 }
 
@@ -67,13 +69,18 @@ static void print(void *file, const char *text, size_t len) { fwrite(text, 1, le
 static void emit_for(lua_State *L, CuttleState *s, int kernel, Launch *launch, Target *t) {
   const StateEmit emit_before = s->emit;
   const cuttle_Options options_before = s->options;
+  int top = lua_gettop(L);
   s->emit = t->emit;
   s->options.print = print;
   s->options.print_ud = t->file;
-  lua_pushcfunction(L, emit);
+  luaL_checkstack(L, top + 3, NULL);
   lua_pushlightuserdata(L, launch);
-  lua_pushvalue(L, kernel);
-  t->fails = lua_pcall(L, 2, 0, 0) != LUA_OK;
+  lua_pushinteger(L, kernel);
+  lua_pushcclosure(L, emit, 2);
+  for (int i = 1; i <= top; i++) {
+    lua_pushvalue(L, i);
+  }
+  t->fails = lua_pcall(L, top, 0, 0) != LUA_OK;
   if (t->fails) {
     lua_pop(L, 1);
   }
