@@ -1,6 +1,7 @@
 -- fuzz_packed.lua: random products with packed weights (docs/matmul.md#weights-of-few-bits), on the
 -- device in use, against reference.matmul on the host. Activations and scales are small integers,
--- so that all but numbers of nf4 is exact.
+-- so that all but numbers of nf4 is exact. Half of the products are of groups of rows, with a
+-- weight each, perhaps by an index.
 --   cuttle scripts/fuzz_packed.lua [seconds] [seed]
 local packed = require "cuttle.packed_weights"
 local formats = require "cuttle.packed_formats"
@@ -12,9 +13,11 @@ local function one_of(list) return list[math.random(#list)] end
 local function chance(n) return math.random(n) == 1 end
 local function host(t) return here == "cpu" and t or t:to("cpu") end
 
-local function small(dtype, low, high, rows, columns)
-  local x = reference.cast(rand(i32, rows * columns, low, high):to("cpu"), dtype)
-  return view(x:to(here), row_major{rows, columns})
+local function small(dtype, low, high, rows, columns, groups)
+  local n = rows * columns
+  local x = reference.cast(rand(i32, n * (groups or 1), low, high):to("cpu"), dtype)
+  return view(x:to(here), groups and layout({rows, columns, groups}, {columns, 1, n})
+    or row_major{rows, columns})
 end
 
 local function group_of(k)
@@ -42,13 +45,51 @@ end
 
 -- Can wgmma compute it?
 local function by_wgmma(p)
-  if p.T.bits == 16 then return p.k % 128 == 0 end
+  if p.T.bits == 16 then return true end
   local narrow = formats.formats[p.name].narrow
-  return p.k % 256 == 0 and p.group > 16 and narrow and narrow[p.T.name]
+  return p.k % 128 == 0 and p.group > 16 and narrow and narrow[p.T.name]
+end
+
+local function gated(v, w) return v + 2 * w end
+local function weighted(v, e) return v * e.weights[e.m] end
+
+-- Where the groups of m rows end, and indices of rows; a row in many is -1.
+local function lists_of(p)
+  local ends, from, to = {}, {}, {}
+  for g = 1, p.groups do ends[g] = math.random(0, p.m) end
+  table.sort(ends)
+  for i = 1, p.m do
+    from[i] = chance(9) and -1 or math.random(0, p.rows - 1)
+    to[i] = p.adds and math.random(-1, p.m) or p.m - i
+  end
+  return ends, from, to
+end
+
+-- The problem in groups of rows; without names of rows C may be contiguous along M.
+local function grouped_problem(p)
+  p.groups, p.glu, p.gathers = math.random(40), chance(3), p.T.bits == 16 and chance(2)
+  p.scatters = not p.glu and chance(2)
+  p.adds = p.scatters and chance(2)
+  p.rows = p.gathers and math.random(40) or p.m
+  p.n = p.by_wgmma and 16 * math.random(12) or 2 * p.n
+  local columns, dtype = p.glu and p.n // 2 or p.n, p.by_wgmma and p.out or one_of{f32, p.out}
+  if p.adds then dtype = f32 end
+  p.C = full(dtype, (p.by_wgmma or p.glu or p.scatters or chance(2)) and row_major{p.m, columns}
+    or layout{p.m, columns}, 7)
+  p.ends, p.from, p.to = lists_of(p)
+  local index = p.scatters and from_table(i32, p.to):to(here) or nil
+  p.how = { alpha = one_of{1.0, 0.5}, groups = from_table(i32, p.ends):to(here), glu = p.glu or nil,
+            gather = p.gathers and from_table(i32, p.from):to(here) or nil,
+            scatter = p.adds and {index, "add"} or index,
+            operands = {weights = full(f32, p.m, 2)}, epilogue = p.glu and gated or weighted,
+            config = (p.by_wgmma or chance(2)) and config_of(p) or nil }
+  if p.by_wgmma then p.how.config.k_blocks = nil end
+  return p
 end
 
 local function random_problem()
-  local p = { name = one_of{"u4", "u8", "f4e2m1", "nf4"}, T = one_of{f16, bf16, f8e4m3, i8},
+  local p = { name = one_of{"u4", "u8", "f4e2m1", "f8e4m3", "nf4"},
+              T = one_of{f16, bf16, f8e4m3, i8},
               k = UNIT * math.random(9), n = math.random(150), m = math.random(70) }
   p.group = group_of(p.k)
   p.out = p.T.bits == 8 and bf16 or p.T
@@ -58,6 +99,7 @@ local function random_problem()
   p.has_zeros = formats.formats[p.name].is_integer and chance(2)
   p.zeros_below = p.name == "u4" and not (p.by_wgmma and p.T == f8e4m3) and one_of{16, 17, 33}
     or 1 << formats.formats[p.name].bits
+  if chance(2) then return grouped_problem(p) end
   p.C = full(p.by_wgmma and p.out or one_of{f32, p.out},
     (p.by_wgmma or chance(2)) and row_major{p.m, p.n} or layout{p.m, p.n}, 7)
   p.how = { alpha = one_of{1.0, 0.5}, beta = p.by_wgmma and 0.0 or one_of{0.0, 1.0},
@@ -69,23 +111,58 @@ end
 
 local function multiply(p)
   local last = 1 << formats.formats[p.name].bits
-  local of = { p.n, p.k // p.group }
-  p.w = packed.pack_weights(small(u8, 0, last, p.n, p.k), { type = p.name,
-    scales = small(p.S, 1, 3, of[1], of[2]),
-    zero_points = p.has_zeros and small(u8, 0, p.zeros_below, of[1], of[2])
-      or nil })
-  p.X = small(p.T, -1, 2, p.m, p.k)
+  local of = { p.n, p.k // p.group, p.groups }
+  p.w = packed.pack_weights(small(u8, 0, last, p.n, p.k, p.groups), { type = p.name,
+    scales = small(p.S, 1, 3, of[1], of[2], of[3]),
+    zero_points = p.has_zeros and small(u8, 0, p.zeros_below, of[1], of[2], of[3]) or nil })
+  p.X = small(p.T, -1, 2, p.rows or p.m, p.k)
   matmul(p.X, p.w, p.C, p.how)
 end
 
--- How far apart a result may be: a sum of nf4 has rounded numbers, and C may be rounded.
+-- How far apart a result may be: a sum of nf4 has rounded numbers, one of f8e4m3 more bits than the
+-- sums of tensor cores, and C may be rounded.
 local function bound(p, v)
+  if p.name == "f8e4m3" then return 2.0 + 0.01 * math.abs(v) end
   if p.name == "nf4" then return 0.1 * p.k ^ 0.5 + 0.01 * math.abs(v) end
   return p.C.dtype == f32 and 0 or 0.01 * math.abs(v)
 end
 
+local function wide(t) return reference.cast(host(t), f64) end
+
+-- The elements of C (M,N) in groups, by their number, where they are not 7.
+local function expected_of_groups(p)
+  local X, W, want, products, g = wide(p.X), wide(p.w:dequantize(p.out)), {}, {}, 1
+  local columns = size(p.C, 1)
+  for i = 1, p.ends[p.groups] do
+    while i > p.ends[g] do g = g + 1 end
+    products[g] = products[g] or reference.matmul(X, W(_, _, g - 1))
+    local from, to = p.gathers and p.from[i] or i - 1, p.scatters and p.to[i] or i - 1
+    for j = 0, to >= 0 and to < p.m and columns - 1 or -1 do
+      local v, at = 0, to * columns + j
+      if from >= 0 then
+        v = p.glu and products[g][{from, 2 * j}] + 2 * products[g][{from, 2 * j + 1}]
+          or 2 * products[g][{from, j}]
+      end
+      want[at] = (p.adds and want[at] or p.adds and 7 or 0) + p.how.alpha * v
+    end
+  end
+  return want
+end
+
+local function n_wrong_of_groups(p)
+  local want, got, wrong = expected_of_groups(p), host(p.C), 0
+  for i = 0, size(got, 0) - 1 do
+    for j = 0, size(got, 1) - 1 do
+      local v = want[i * size(got, 1) + j] or 7
+      local apart = math.abs(got[{i, j}] - v)
+      if apart > bound(p, v) or apart ~= apart then wrong = wrong + 1 end
+    end
+  end
+  return wrong
+end
+
 local function n_wrong(p)
-  local function wide(t) return reference.cast(host(t), f64) end
+  if p.groups then return n_wrong_of_groups(p) end
   local want, got, wrong = reference.matmul(wide(p.X), wide(p.w:dequantize(p.out))), host(p.C), 0
   for i = 0, p.m - 1 do
     for j = 0, p.n - 1 do
@@ -102,9 +179,11 @@ local function text_of(p)
   local words = {}
   for key, value in pairs(p.how.config or {}) do words[#words + 1] = key .. " " .. value end
   table.sort(words)
-  return ("%s %s, scales %s of %d, zeros %s, %dx%dx%d, C %s %s, alpha %g, beta %g%s; %s"):format(
+  return ("%s %s, scales %s of %d, zeros %s, %dx%dx%d, C %s %s, alpha %g, beta %g%s%s; %s"):format(
     p.name, p.T, p.S, p.group, p.has_zeros, p.m, p.n, p.k, p.C.dtype, p.C.layout, p.how.alpha,
-    p.how.beta, p.how.scale_a and ", scaled" or "", table.concat(words, ", "))
+    p.how.beta or 0, p.how.scale_a and ", scaled" or "", p.groups
+      and (", %d groups, glu %s, gathers %s, scatters %s, adds %s"):format(p.groups, p.glu,
+      p.gathers, p.scatters, p.adds) or "", table.concat(words, ", "))
 end
 
 math.randomseed(seed)

@@ -4,9 +4,13 @@
 -- bf16, in the regimes of regimes.lua. `in steps` is the same products of ours without an index:
 -- rows are gathered before. `routed` includes the router, from logits on.
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
---     [--config=UP/DOWN ...] [--parts] [--backward] [TxDxFxExK ...]
+--     [--config=UP/DOWN ...] [--parts] [--backward] [--packed=TYPE[:GROUP] ...] [--variants=FILE]
+--     [--alone] [TxDxFxExK ...]
 -- With --parts the products alone, too. With --backward the gradients instead, which are computed
--- from the layer's arguments: PyTorch's keep what the layer computed.
+-- from the layer's arguments: PyTorch's keep what the layer computed. With --packed the layer of
+-- packed weights (docs/matmul.md#weights-of-few-bits), too, for each type; FILE returns a list of
+-- pairs of their configurations, {UP, DOWN, name =}, tables of fields, or false. --alone: without
+-- PyTorch.
 -- On the CPU engine it takes one small layer.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
@@ -15,6 +19,7 @@ local configs = require "configs"
 local data = require "data"
 local experts = require "cuttle.expert_layer"
 local operator = require "cuttle.matmul"
+local packed = require "cuttle.packed_weights"
 local selections = require "cuttle.selections"
 
 local sizes <const> = { { 4096, 2048, 768, 128, 8 }, { 8192, 4096, 14336, 8, 2 },
@@ -108,6 +113,52 @@ local function gradients(set, size, options, peer)
     F), 12 * T * k * D * F, options)
 end
 
+local function packed_of(W, text)
+  local name, group = text:match "^(%w+):?(%d*)$"
+  local codes, scales, zeros = packed.quantize_weights(W, { type = name,
+    group = math.tointeger(group) or 128, zero_points = name:find "^u" ~= nil })
+  local w = packed.pack_weights(codes, { type = name, scales = scales, zero_points = zeros })
+  for _, t in ipairs { codes, scales, zeros } do t:close() end
+  return w
+end
+
+-- Both products of packed weights, each alone.
+local function add_packed_parts(list, set, up, down, k, pair)
+  local r, n = set.routing, ct.size(set.X, 0) * k
+  local hidden = ct.tensor(ct.bf16, ct.row_major { n, ct.size(set.W2, 1) })
+  local rows = ct.tensor(ct.bf16, ct.row_major { n, ct.size(set.X, 1) })
+  local function add(text, A, w, C, how)
+    how.groups = r.ends
+    local ok, launch, name = pcall(operator.prepare, A, w, C, how)
+    if not ok then return print(("%s: %s"):format(text, launch)) end
+    beside.add(list, ("  %s: %s %s"):format(text, name, pair and pair.name or ""), launch, C, C)
+  end
+  add("up, packed", set.X, up, hidden, { gather = r.tokens, glu = true, epilogue = swiglu,
+    config = pair and pair[1] or nil })
+  add("down, packed", hidden, down, rows, { scatter = r.places, config = pair and pair[2] or nil })
+end
+
+-- Layers of packed weights, compared with one of the matrices that these are.
+local function add_packed(list, set, text, options, plain, k)
+  local up, down = packed_of(set.W1, text), packed_of(set.W2, text)
+  local W1, W2 = up:dequantize(ct.bf16), down:dequantize(ct.bf16)
+  local expected = experts.expert_layer(set.X, W1, W2, set.routing, { configs = { plain, plain } })
+  ct.synchronize()
+  W1:close()
+  W2:close()
+  for _, pair in ipairs(options.variants) do
+    local ok, launch, out, names = pcall(experts.prepare, set.X, up, down, set.routing,
+      { configs = pair or nil })
+    if not ok then
+      print(("%s: %s"):format(text, launch))
+    else
+      beside.add(list, ("%s: %s; %s %s"):format(text, names[1], names[2], pair and pair.name or ""),
+        launch, out, expected)
+      if options.parts then add_packed_parts(list, set, up, down, k, pair) end
+    end
+  end
+end
+
 local function measure(size, options, layer, whole)
   local T, D, F, E, k = table.unpack(size)
   local set = { X = operand({ T, D }, { D, 1 }, T * D, 1),
@@ -140,6 +191,7 @@ local function measure(size, options, layer, whole)
     clear { grid = ct.cdiv(T * D, 256), block = 256 }(ct.view(out, T * D))
   end)
   add("routed", {}, function() route() end)
+  for _, text in ipairs(options.packed) do add_packed(list, set, text, options, plain, k) end
   local steps, name = in_steps(set, T, D, F, k)
   beside.add(list, "in steps, no sum: " .. name, steps, expected, expected)
   if options.parts then parts(list, set, T, D, F, k, options) end
@@ -151,15 +203,23 @@ local function measure(size, options, layer, whole)
     6 * T * k * D * F, options)
 end
 
-local function wants_parts(options, word)
-  local name = word:match "^%-%-(%a+)$"
-  if name ~= "parts" and name ~= "backward" then return false end
+local function own_word(options, word)
+  local name, value = word:match "^%-%-(%a+)=?(.*)$"
+  if name == "packed" then
+    table.insert(options.packed, value)
+    return true
+  elseif name == "variants" then
+    options.variants = dofile(value)
+    return true
+  end
+  if name ~= "parts" and name ~= "backward" and name ~= "alone" or value ~= "" then return false end
   options[name] = true
   return true
 end
 
-local options = beside.arguments("4096x2048x768x128x8", sizes, { 20, 32, 24, 4, 2 }, wants_parts)
-local layer = beside.start "expert_peer"
+local options = beside.arguments("4096x2048x768x128x8", sizes, { 20, 128, 64, 4, 2 }, own_word,
+  { packed = {}, variants = { false } })
+local layer = not options.alone and beside.start "expert_peer" or nil
 local whole = layer and not options.backward and beside.start "expert_peer" or nil
 for _, size in ipairs(options.sizes) do measure(size, options, layer, whole) end
 for _, peer in pairs { layer, whole } do peer:close() end

@@ -76,10 +76,11 @@ end
 
 --- Options of a script whose words are also sizes like `example`, "32x40x24"; `small` is the one
 --- for the CPU engine, `sizes` those for a device without words. own(options, word), or nil: takes
---- a word of the script.
-function M.arguments(example, sizes, small, own)
+--- a word of the script, with options as `defaults` has them.
+function M.arguments(example, sizes, small, own, defaults)
   local options, pattern = M.options(), "^" .. example:gsub("%d+", "(%%d+)") .. "$"
   options.sizes = {}
+  for name, value in pairs(defaults or {}) do options[name] = value end
   for _, word in ipairs(arg) do
     local size = { word:match(pattern) }
     if size[1] then

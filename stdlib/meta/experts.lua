@@ -29,8 +29,8 @@ function expert_layer.prepare_route(logits, k, options) end
 --- Results of a token's experts are weighted. `combine` is "sum", in a fixed order by a third
 --- launch, or "atomic", which adds to `out`, of f32.
 ---@param tokens Tensor (T,D)
----@param gate_up Tensor (2F,D,E): rows gate 0, up 0, gate 1, ...
----@param down Tensor (D,F,E)
+---@param gate_up Tensor|table (2F,D,E): rows gate 0, up 0, gate 1, ...; perhaps packed
+---@param down Tensor|table (D,F,E)
 ---@param routing table of route
 ---@param options? table `activation`, a function (gate, up); `combine`, `configs`, `out`, `stream`
 ---@return Tensor # (T,D)

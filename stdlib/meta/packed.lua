@@ -2,13 +2,14 @@
 -- Topic: packed: weights of 4 and 8 bits for matmul; require "cuttle.packed_weights"
 -- A weight is (N,K): an element is what its code stands for times the scale of its group, which is
 -- so many elements of a row. matmul(X, w) takes the packed weight w as B; X is f16, bf16 or, with
--- {scale_a = S}, f8e4m3 or i8. w:dequantize(bf16) is a matrix (N,K), w:to(device) a copy.
+-- {scale_a = S}, f8e4m3 or i8. All have a third mode for {groups = ends}. w:dequantize(bf16) is a
+-- matrix (N,K), w:to(device) a copy.
 -- docs/matmul.md has types, kernels and errors.
 local packed_weights = {} ---@class cuttle.packed_weights
 
 --- Reorders the codes of a weight once, for products with it.
---- Types are "u4" and "u8", numbers from a zero point on, "f4e2m1" and "nf4". Codes are u8 (N,K), or
---- u32 (N,K/8) of 4 bits, the first in the lowest bits. K is a multiple of 64.
+--- Types are "u4" and "u8", numbers from a zero point on, "f4e2m1", "f8e4m3" and "nf4". Codes are u8
+--- (N,K), or u32 (N,K/8) of 4 bits, the first in the lowest bits. K is a multiple of 64.
 ---
 ---     > packed = require "cuttle.packed_weights"
 ---     > codes, scales = ones(u8, row_major{32, 128}), ones(bf16, 32) -- a code of 1 is 1 - 8

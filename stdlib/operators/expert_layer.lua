@@ -37,7 +37,7 @@ end
 -- What is computed, and how.
 local function read(X, gate_up, down, routing, options)
   options = arguments.options("expert_layer", options, known, '{combine = "atomic"}')
-  local p = parts.read("expert_layer", X, gate_up, down, routing)
+  local p = parts.read("expert_layer", X, gate_up, down, routing, true)
   local combine = options.combine or "sum"
   if combine ~= "sum" and combine ~= "atomic" then
     fail('combine is %s; expected "sum" or "atomic"', tostring(combine))

@@ -20,9 +20,24 @@ function M.check_matrix(op, x, name, rank_of, modes, like)
   end
 end
 
-local function check_extent(op, name, t, mode, expected, what)
-  if size(t, mode) ~= expected then
-    tiles.fail(op, "%s is %s; expected %d for %s", name, shape(t), expected, what)
+local function is_packed(x) return tiles.type_name(x) == "packed weight" end
+
+-- The extents of a weight, which may be packed if takes_packed.
+local function extents_of(op, x, name, modes, like, takes_packed)
+  if not (takes_packed and is_packed(x)) then
+    M.check_matrix(op, x, name, 3, modes, like)
+    return { size(x, 0), size(x, 1), size(x, 2) }
+  elseif #x.shape ~= 3 or x.device ~= like.device then
+    tiles.fail(op, "%s is a %s; expected %s on %s, packed from codes of three modes", name,
+      tostring(x), modes, like.device)
+  end
+  return x.shape
+end
+
+local function check_extent(op, name, extents, mode, expected, what)
+  if extents[mode + 1] ~= expected then
+    tiles.fail(op, "%s is (%s); expected %d for %s", name, table.concat(extents, ","), expected,
+      what)
   end
 end
 
@@ -44,16 +59,17 @@ function M.check_routing(op, routing, n_tokens, n_experts)
   end
 end
 
---- What is computed: T tokens of D numbers, F hidden ones, {T =, D =, F =, k =}. op: its name.
-function M.read(op, X, gate_up, down, routing)
+--- What is computed: T tokens of D numbers, F hidden ones, {T =, D =, F =, k =}. op: its name;
+--- takes_packed: weights may be packed (packed_weights.lua).
+function M.read(op, X, gate_up, down, routing, takes_packed)
   M.check_matrix(op, X, "tokens", 2, "(T,D)")
-  M.check_matrix(op, gate_up, "gate_up", 3, "(2F,D,E)", X)
-  M.check_matrix(op, down, "down", 3, "(D,F,E)", X)
-  local T, D, F, E = size(X, 0), size(X, 1), size(down, 1), size(down, 2)
-  check_extent(op, "gate_up", gate_up, 0, 2 * F, "2F, as down is (D,F,E)")
-  check_extent(op, "gate_up", gate_up, 1, D, "D, as tokens are (T,D)")
-  check_extent(op, "gate_up", gate_up, 2, E, "E, as down is (D,F,E)")
-  check_extent(op, "down", down, 0, D, "D, as tokens are (T,D)")
+  local of_up = extents_of(op, gate_up, "gate_up", "(2F,D,E)", X, takes_packed)
+  local of_down = extents_of(op, down, "down", "(D,F,E)", X, takes_packed)
+  local T, D, F, E = size(X, 0), size(X, 1), of_down[2], of_down[3]
+  check_extent(op, "gate_up", of_up, 0, 2 * F, "2F, as down is (D,F,E)")
+  check_extent(op, "gate_up", of_up, 1, D, "D, as tokens are (T,D)")
+  check_extent(op, "gate_up", of_up, 2, E, "E, as down is (D,F,E)")
+  check_extent(op, "down", of_down, 0, D, "D, as tokens are (T,D)")
   M.check_routing(op, routing, T, E)
   return { T = T, D = D, F = F, k = routing.k }
 end

@@ -9,6 +9,8 @@
 local tiles = require "cuttle.tiles"
 local M = {}
 
+local WARP <const> = 32
+
 -- {====== On the host ======
 
 local kinds <const> = { -- by the ranks of A and B: the mode that has groups, by its letter
@@ -77,7 +79,7 @@ function M.listed_tiles(sizes, rows, columns)
 end
 
 --- How many tiles of that many rows there are at most, along `extent` rows in n groups.
-function M.most_tiles(extent, n, rows) return (extent + n * (rows - 1)) // rows end
+function M.most_tiles(extent, n, rows) return (extent + min(n, extent) * (rows - 1)) // rows end
 
 --- How many if the groups are equal, which configurations are chosen by.
 function M.likely_tiles(extent, n, rows) return cdiv(cdiv(extent, math.max(n, 1)), rows) * n end
@@ -113,10 +115,27 @@ end
 
 --- Tile i of all groups' tiles, one group after another: its group {g =, first =, rows =}, its
 --- number there, and whether there is such a tile. `way` is {ends =, extent =, rows =, times =}:
---- tiles of so many rows of the mode with that extent, each counted so often.
+--- tiles of so many rows of the mode with that extent, each counted so often. All lanes of a warp
+--- ask for one tile, and look at a group each.
 function M.find(way, i)
-  local g, first, last, before, here = seek(way, i, begin(way))
-  return { g = g, first = first, rows = last - first }, i - before, i < before + here
+  local lane, n = threadIdx.x % WARP, size(way.ends)
+  local g, first, is_there
+  local last, before, next_g = 0, 0, 0
+  repeat -- lanes without a group repeat the last one's end
+    local most = warp_scan(max(way.ends[min(next_g + lane, n - 1)], last), "max")
+    local own_last = min(most, way.extent)
+    local own_first = shfl_up(own_last, 1)
+    own_first = where(lane == 0, last, own_first)
+    local here = cdiv(own_last - own_first, way.rows) * way.times
+    local after = before + warp_scan(here, "add")
+    local lanes = ballot(i < after)
+    is_there = lanes ~= 0
+    local at = where(is_there, ffs(lanes) - 1, WARP - 1)
+    g, first, last = next_g + at, shfl_idx(own_first, at), shfl_idx(own_last, at)
+    before = shfl_idx(where(is_there, after - here, after), at)
+    next_g = next_g + WARP
+  until is_there or next_g >= n
+  return { g = g, first = first, rows = last - first }, i - before, is_there
 end
 
 --- Calls f(group, tile) for tiles start, start + step, ...; `tile` counts those of the group.

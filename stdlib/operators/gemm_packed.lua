@@ -5,6 +5,7 @@
 -- of K, and each lane brings its own codes, activations and scales by cp.async, to places of its
 -- own in shared memory: so no lane waits for another until all add up their sums. A group's sum is
 -- multiplied by its scale in f32.
+-- In groups each has a weight, and rows of activations, perhaps by an index.
 -- Fields of its configurations, beside those that matmul.lua lists:
 --   format, dtype_of_scales, has_zeros, rows_of_group  of the weights: a name of packed_formats.lua
 --   strips   of 16 rows of the weight, of a block
@@ -13,6 +14,7 @@
 --   stages   steps of K in shared memory
 --   step     elements of K of a step
 --   pdl      the launch may begin while the one before ends: weights are no result of that one
+local indexed = require "cuttle.gemm_indexed"
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local formats = require "cuttle.packed_formats"
@@ -30,7 +32,8 @@ local atoms <const> = { f16 = "SM80_16x8x16_F32F16F16F32_TN",
 function M.n_threads(config) return WARP * config.warps end
 
 --- Blocks with the same rows of the weight follow each other, so that they share what they read.
-function M.grid(config, m, n, l)
+function M.grid(config, m, n, l, groups)
+  if groups then return raster.grid(config, m, n, l, groups) end
   return { cdiv(m, config.tile[1]) * cdiv(n, config.tile[2]), 1, l }
 end
 
@@ -87,10 +90,17 @@ local function new_rings(plan, variant)
            zeros = variant.has_zeros and shared(u32, plan.zeros) }
 end
 
+-- Row i of the group's activations, and whether there is one.
+local function row_of(args, i)
+  local group, index = args.at.group, args.at.gather
+  if index then return indexed.place(indexed.part(args.X, 0, index, group), i) end
+  return group.first + i, i < group.rows
+end
+
 local function new_warp(variant, plan, args)
   local lane, warp = threadIdx.x % WARP, threadIdx.x // WARP
   local rings = new_rings(plan, variant)
-  local n_strips = cdiv(size(args.C, 0), ROWS)
+  local n_strips, at = cdiv(args.n_rows, ROWS), args.at
   local self = { variant = variant, plan = plan, args = args, lane = lane, warp = warp,
     memory = rings.memory, n_units = args.k // plan.unit, n_groups = args.k // args.group,
     codes = rings.codes(_, lane, _, _, _, warp), acts = rings.acts(_, lane, _, _, _, warp),
@@ -100,11 +110,12 @@ local function new_warp(variant, plan, args)
     B = fragment(u32, {4, plan.halves, variant.columns}), mma = atom(atoms[plan.dtype.name]) }
   self.strips = {} -- beyond the last row the last strip comes again
   for s = 0, variant.strips - 1 do
-    self.strips[s] = min(args.m * variant.strips + s, n_strips - 1)
+    self.strips[s] = at.l * n_strips + min(at.m * variant.strips + s, n_strips - 1)
   end
   self.rows = {}   -- of A, the lane's columns; those beyond the last one are 0
   for j = 0, variant.columns - 1 do
-    self.rows[j] = COLUMNS * (args.n * variant.columns + j) + lane // 4
+    local row, is_there = row_of(args, COLUMNS * (at.n * variant.columns + j) + lane // 4)
+    self.rows[j] = { row = row, is_there = is_there }
   end
   clear(self.sums)
   if variant.ragged then clear(self.acts) end
@@ -135,10 +146,11 @@ end
 -- The lane's activations from k on.
 function Warp:bring_activations(k, stage)
   for j = 0, self.variant.columns - 1 do
-    if not self.variant.ragged or self.rows[j] < size(self.args.X, 0) then
+    local of = self.rows[j]
+    if not self.variant.ragged or of.is_there then
       for h = 0, self.plan.halves - 1 do
         local at = (k + h * HALF_STEP) // 8 + self.lane % 4
-        copy(self.args.X(self.rows[j], {_, at}), self.acts(_, h, j, stage))
+        copy(self.args.vectors(of.row, {_, at}), self.acts(_, h, j, stage))
       end
     end
   end
@@ -210,6 +222,12 @@ function Warp:multiply(stage)
   end
 end
 
+-- What launches before this one in the stream write is read after this only.
+local function await()
+  grid_dependency_wait()
+  grid_dependency_launch()
+end
+
 -- All of the warp's steps.
 function Warp:run()
   local variant, last = self.variant, self.variant.stages - 1
@@ -217,10 +235,7 @@ function Warp:run()
   for i = 0, last - 1 do
     if i < n then self:bring_weights(self:first(i), i) end
   end
-  if variant.pdl then
-    grid_dependency_wait()
-    grid_dependency_launch()
-  end
+  if variant.pdl and not variant.grouped then await() end
   for i = 0, last - 1 do
     if i < n then self:bring_activations(self:first(i), i) end
     cp_async_commit()
@@ -255,12 +270,29 @@ end
 
 -- {====== The kernel ======
 
+-- What the block computes, as gemm_raster.tile returns it, with its group of rows of activations.
+local function tile_of(variant, plan, X, C, operands)
+  if variant.grouped then
+    local at = raster.grouped_tile(variant, C, operands)
+    at.scales, at.operands, at.extent = scaling.take(variant, operands), operands,
+      {size(C, 0), size(C, 1)}
+    if not variant.nested_C then at.C = guard(at.C) end
+    return at
+  end
+  local n_columns = cdiv(size(X, 0), plan.bM)
+  return { m = blockIdx.x // n_columns, n = blockIdx.x % n_columns, l = 0,
+    group = { first = 0, rows = size(X, 0) }, places = nested.places(C(_, _, 0)),
+    C = variant.nested_C and C(_, _, 0) or raster.matrix(variant, C, 0),
+    scales = scaling.take(variant, operands), operands = operands,
+    extent = {size(C, 0), size(C, 1)} }
+end
+
 -- All warps' sums of a tile to C, an element of all warps at a time.
-local function finish(variant, plan, tiled, args, memory, ending)
-  local extent, at, C = {plan.bN, plan.bM}, {args.m, args.n}, args.C
+local function finish(variant, plan, tiled, at, memory, alpha, beta)
+  local extent, place = {plan.bN, plan.bM}, {at.m, at.n}
   local thr, sS = tiled:get_slice(threadIdx.x), view(recast(memory, f32), plan.sums)
-  local part = variant.glu and nested.elements(variant, C(_, _, 0))
-    or thr:partition_S(tile(raster.matrix(variant, C, 0), extent, at))
+  local part = variant.nested_C and nested.elements(variant, at.C)
+    or thr:partition_S(tile(at.C, extent, place))
   local first = thr:partition_S(sS(_, _, 0))
   local sums, some = fragment(f32, shape(first)), fragment(f32, shape(first))
   copy(first, sums)
@@ -268,12 +300,8 @@ local function finish(variant, plan, tiled, args, memory, ending)
     copy(thr:partition_S(sS(_, _, w)), some)
     axpby(1, some, 1, sums)
   end
-  local all = variant.glu and nested.places(C(_, _, 0)) or identity_tensor(shape(C(_, _, 0)))
-  local places = thr:partition_S(tile(all, extent, at))
-  local operands = ending.operands
-  epilogue.begin(variant, ending.alpha, ending.beta, { l = 0, operands = operands,
-    scales = scaling.take(variant, operands), m = args.m, n = args.n,
-    extent = {size(C, 0), size(C, 1)} }):store(sums, part, places)
+  epilogue.begin(variant, alpha, beta, at):store(sums, part,
+    thr:partition_S(tile(at.places, extent, place)))
 end
 
 function M.make(variant)
@@ -286,21 +314,25 @@ function M.make(variant)
 
   -- codes (4,n), scales (2,n), zeros (n) as packed_weights.lua has them; X (M,K,1), C (N,M,1)
   return kernel(variant.name, function(codes, scales, zeros, X, C, alpha, beta, ...)
-    local words, n_columns = recast(X(_, _, 0), u32), cdiv(size(X, 0), plan.bM)
-    local args = { codes = formats.static(codes, 4), C = C,
+    if variant.pdl and variant.grouped then await() end
+    local at = tile_of(variant, plan, X, C, {...})
+    if variant.grouped then
+      if not at.is_there then return end
+    end
+    local words = recast(X(_, _, 0), u32)
+    local args = { at = at, codes = formats.static(codes, 4), n_rows = size(C, 0),
       scales = recast(formats.static(scales, 2), u32), zeros = formats.static(zeros, 1),
-      X = view(words, layout({size(X, 0), {plan.act_words, size(X, 1) // 8}},
+      X = X(_, _, 0), vectors = view(words, layout({size(X, 0),
+        {plan.act_words, size(X, 1) // 8}},
         {stride(words)[1], {1, plan.act_words}})),
-      k = size(X, 1), group = variant.rows_of_group, m = blockIdx.x // n_columns,
-      n = blockIdx.x % n_columns }
+      k = size(X, 1), group = variant.rows_of_group }
     local warp = new_warp(variant, plan, args)
     warp:run()
     sync_threads()
     warp:put(view(recast(warp.memory, f32), plan.sums))
     sync_threads()
     if threadIdx.x < along * across then
-      finish(variant, plan, by_one, args, warp.memory,
-        { alpha = alpha, beta = beta, operands = {...} })
+      finish(variant, plan, by_one, at, warp.memory, alpha, beta)
     end
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end

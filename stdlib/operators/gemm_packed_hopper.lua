@@ -5,6 +5,8 @@
 -- kernel has put in the order of the codes before (M.order). Blocks stay for many tiles.
 -- Of activations of 8 bits numbers become such without the scale, which is exact; each group's
 -- products are added in sums of their own, that are scaled in f32 and added to the others.
+-- In groups of rows each has a weight. The small kernel then also gathers rows by an index, and
+-- threads store C, as rows that follow are another group's.
 -- Fields of its configurations, beside those that matmul.lua lists and those of the weights that
 -- gemm_packed.lua does:
 --   groups   warp groups that multiply, each 64 rows of the weight: tile {64 groups, columns,
@@ -17,7 +19,11 @@
 --   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua
 --   turn      steps of a turn of the loop over K, which divide those of a block: 2, or a multiple
 --             of stages and depth, whose addresses are constants then
+--   odd       a step follows the last turn of 2
 local epilogue = require "cuttle.gemm_epilogue"
+local grouping = require "cuttle.gemm_groups"
+local indexed = require "cuttle.gemm_indexed"
+local nested = require "cuttle.gemm_nested"
 local formats = require "cuttle.packed_formats"
 local hopper = require "cuttle.gemm_hopper_multiply"
 local operands = require "cuttle.packed_operands"
@@ -35,6 +41,7 @@ local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
 local BUFFERS <const> = 2
+local VECTOR <const> = 8 -- elements of C that a thread stores at once
 local kinds <const> = { -- atoms and their K
   f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
   f8e4m3 = { "32_F32E4M3E4M3_RS_TN", 32 }, i8 = { "32_S32S8S8_RS_TN", 32 },
@@ -47,8 +54,10 @@ function M.step(dtype) return STEP_BITS // dtype.bits end
 function M.n_threads(config) return GROUP * (config.groups + 1) end
 
 --- Blocks that stay, as many as there are multiprocessors.
-function M.grid(config, m, n, l)
-  local tiles = cdiv(m, config.tile[1]) * cdiv(n, config.tile[2])
+function M.grid(config, m, n, l, groups)
+  local columns = groups and grouping.most_tiles(n, groups.n, config.tile[2])
+    or cdiv(n, config.tile[2])
+  local tiles = cdiv(m, config.tile[1]) * columns
   if config.k_blocks then return { tiles * config.k_blocks, 1, l } end
   return { math.min(tiles, n_sms(device()) * (config.min_blocks or 1)), 1, l }
 end
@@ -57,7 +66,7 @@ end
 function M.args(config, p) -- luacheck: ignore 212
   local w = p.packed
   return { w.codes, w.scales, w.zeros or w.codes, tma.with_strides(p.ordered, 2),
-           tma.with_strides(p.C(_, _, 0), 1) }
+           tma.with_strides((p.pairs_C or p.C)(_, _, 0), 1) }
 end
 
 -- {====== The order of K ======
@@ -67,17 +76,21 @@ local WIDE <const> = 4 -- words of an access
 
 -- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
 -- words 4 i + c. Bytes 1 and 2 of a word change places, as codes have. A thread reads four words
--- and writes four others; per_row: accesses of a row.
-local function make_order(n)
-  return kernel("order_activations", function(X, out, per_row)
+-- and writes four others; per_row: accesses of a row; has_index: what follows is which rows of X.
+local function make_order(n, has_index)
+  return kernel("order_activations", function(X, out, per_row, ...)
     local own, i = shared(u32, WIDE * THREADS), blockIdx.x * THREADS + threadIdx.x
-    local words, to = recast(X, u32), recast(out, u32)
-    local m, at, n_all = i // per_row, i % per_row, size(X, 0) * per_row
+    local index, words, to = ..., recast(X, u32), recast(out, u32)
+    local m, at, n_all = i // per_row, i % per_row, size(out, 0) * per_row
     local from, made = fragment(u32, WIDE), fragment(u32, WIDE)
     grid_dependency_wait()
     grid_dependency_launch() -- the product loads its weight meanwhile
     if i < n_all then
-      copy(tile(words, {1, WIDE}, {m, at})(0, _), from)
+      local row = has_index and index[m] or m
+      clear(from)
+      if not has_index or row >= 0 and row < size(X, 0) then
+        copy(tile(words, {1, WIDE}, {row, at})(0, _), from)
+      end
       copy(from, view(own, layout{WIDE}, WIDE * threadIdx.x))
     end
     sync_threads()
@@ -93,12 +106,15 @@ local function make_order(n)
 end
 
 local order_kernels <const> = { [8] = make_order(8), [16] = make_order(16) }
+local gather_kernels <const> = { [8] = make_order(8, true), [16] = make_order(16, true) }
 
---- The step that writes activations (M,K) to `out`, row-major, in the order of the codes.
-function M.order(X, out, stream)
+--- The step that writes activations (M,K), or rows of these by an index, to `out`, row-major, in
+--- the order of the codes.
+function M.order(X, out, stream, index)
   local per_row = size(X, 1) * X.dtype.bits // (WIDE * u32.bits)
-  return { kernel = order_kernels[X.dtype.bits], args = { X, out, per_row },
-           launch = { grid = cdiv(size(X, 0) * per_row, THREADS), block = THREADS, pdl = true,
+  return { kernel = (index and gather_kernels or order_kernels)[X.dtype.bits],
+           args = { X, out, per_row, index },
+           launch = { grid = cdiv(size(out, 0) * per_row, THREADS), block = THREADS, pdl = true,
                       stream = stream } }
 end
 
@@ -120,12 +136,20 @@ local function plan_of(variant)
     turn = variant.turn or 2,
     acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, step, variant.stages}) }
   plan.is_fixed = plan.turn % variant.stages == 0 and plan.turn % variant.depth == 0
+    and not variant.odd
   plan.units = step // plan.unit
   plan.codes = layout{4, GROUP, plan.units, variant.depth, groups}
   plan.scales = layout{variant.dtype_of_scales.bits // 16, GROUP, plan.spans, variant.depth, groups}
   plan.zeros = layout{1, GROUP, plan.spans, variant.depth, groups}
-  plan.stored = tile_to_shape(gmma_layout(variant.c_dtype, "MN", 128), {ROWS, pass, BUFFERS})
-  plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
+  plan.high = variant.glu and ROWS // 2 or ROWS -- of what is stored
+  if variant.c_dtype.bits == 16 then
+    local line = gmma_layout(variant.c_dtype, "MN", plan.high * variant.c_dtype.bits // 8)
+    plan.stored = tile_to_shape(line, {plan.high, pass, BUFFERS})
+    plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
+    local along = plan.high // VECTOR
+    plan.by_rows = tiled_copy(atom("UniversalCopy<u16>", variant.c_dtype),
+      layout{along, GROUP // along}, layout{VECTOR, 1})
+  end
   plan.bytes = columns * step * dtype.bits // 8
   return plan
 end
@@ -133,9 +157,10 @@ end
 -- {====== Codes ======
 
 -- Where the lane's codes and scales of a strip of rows begin.
-local function start_of(lane, row)
+local function start_of(lane, row, group)
   local args = lane.args
   local strip = min(row * (ROWS // STRIP) + lane.warp, args.n_strips - 1)
+  if group then strip = strip + group.g * args.n_strips end
   return { codes = strip * args.n_units * WARP + lane.lane,
            scales = strip * args.n_groups * 8 + lane.lane // 4 }
 end
@@ -225,7 +250,8 @@ local function new_lane(variant, plan, args, rings, group, k_first)
   local i = threadIdx.x % GROUP
   return { variant = variant, k_first = k_first, plan = plan, args = args, lane = i % WARP,
     warp = i // WARP,
-    together = named_barrier(FIRST_ID + group, GROUP), stored = rings.stored(_, _, _, group),
+    together = named_barrier(FIRST_ID + group, GROUP),
+    stored = plan.stored and rings.stored(_, _, _, group),
     codes = rings.codes(_, i, _, _, group), scales = rings.scales(_, i, _, _, group),
     zeros = variant.has_zeros and rings.zeros(_, i, _, _, group) }
 end
@@ -245,18 +271,22 @@ end
 -- and stage are where its activations and codes are.
 local function each_step(lane, block, state, f)
   local plan, stages, depth = lane.plan, lane.variant.stages, lane.variant.depth
+  local function step(k, s)
+    f(k, s, state.slot, state.parity, k % depth)
+    state:advance()
+  end
   for turn in range(block.k_tiles // plan.turn) do
     for s = 0, plan.turn - 1 do
       local k = plan.turn * turn + s
       if plan.is_fixed then
         f(k, s, s % stages, state.parity ~ s // stages % 2, s % depth)
       else
-        f(k, s, state.slot, state.parity, k % depth)
-        state:advance()
+        step(k, s)
       end
     end
     if plan.is_fixed then state:advance(plan.turn) end
   end
+  if lane.variant.odd then step(block.k_tiles - 1, 0) end
 end
 
 local function release(block, slot)
@@ -327,36 +357,112 @@ local function multiply(lane, block, state, start, tCsX, sums, held)
   release(block, before)
 end
 
+-- Pairs of rows 2 i and 2 i + 1 side by side: of a thread's sums {4 t + b} of row g and
+-- {4 t + 2 + b} of row g + 8, and those of the lane that has the row below or above. A lane of an
+-- even row then has rows g and g + 1, another g + 7 and g + 8. Returns the pairs, and what makes of
+-- the places of a thread's sums a list of those of the first of each pair.
+local function pairs_of(lane, sums)
+  local is_odd = lane.lane // 4 % 2 == 1
+  local made = fragment(sums.dtype, size(sums))
+  for i = 0, size(sums) // 2 - 1 do
+    local at = i // 2 * 4 + i % 2
+    local upper, lower = sums[at], sums[at + 2]
+    local other = shfl_xor(where(is_odd, upper, lower), 4)
+    made[2 * i], made[2 * i + 1] = where(is_odd, other, upper), where(is_odd, lower, other)
+  end
+  return made, function(places)
+    local list = {}
+    for i = 0, size(sums) // 2 - 1 do
+      local at = i // 2 * 4 + i % 2
+      list[2 * i] = { where(is_odd, places[at + 2][1] - 1, places[at][1]), places[at][2] }
+    end
+    return list
+  end
+end
+
+-- A thread's elements of C of a pass to a buffer; places are the coordinates of its sums in C.
+local function put(lane, out, sums, thr, places, memory)
+  local plan = lane.plan
+  if not lane.variant.glu then
+    local copier = plan.store:get_slice(threadIdx.x % GROUP)
+    local new = out:finished(sums, nil, places)
+    return function() copy(plan.store, copier:retile_S(new), copier:partition_D(memory)) end
+  end
+  local pairs, places_of = pairs_of(lane, sums)
+  local new, own = out:paired(pairs, places_of(places)),
+    places_of(thr:partition_C(identity_tensor{ROWS, plan.pass}))
+  return function()
+    for i = 0, size(new) - 1 do memory[{own[2 * i][1] // 2, own[2 * i][2]}] = new[i] end
+  end
+end
+
+-- What brings a buffer to C at (row, column), in tiles of a pass: TMA or, of a group, whose rows
+-- are `part`, threads.
+local function mover(lane, C, part)
+  local plan = lane.plan
+  if not part then
+    local to, is_first = tile(tma_tensor(C), {ROWS, plan.pass}, {_, _}), threadIdx.x % GROUP == 0
+    return function(memory, row, column)
+      if is_first then
+        tma_store(memory, to(_, _, row, column))
+        tma_store_commit()
+      end
+    end
+  end
+  local thr = plan.by_rows:get_slice(threadIdx.x % GROUP)
+  return function(memory, row, column)
+    local places = thr:partition_S(tile(part.places, {plan.high, plan.pass}, {row, column}))
+    nested.store(part.rows, nested.rows(part.rows, places), places, thr:partition_S(memory))
+  end
+end
+
+-- Of C in groups: how rows of one are stored, and the coordinates of these.
+local function part_of_group(variant, C, by, group)
+  local matrix = indexed.until_end(C, 1, by.scatter, group)
+  local n = variant.c_dtype.bits == 16 and VECTOR or 1
+  return { rows = nested.gather(variant, matrix, n, 0, {1, 2}),
+           places = domain_offset({0, group.first}, nested.places(matrix)) }
+end
+
 -- A group's sums to C, in passes of some columns.
-local function store(lane, C, row, column, sums, ending)
+local function store(lane, C, row, column, sums, ending, group)
   local variant, plan, i = lane.variant, lane.plan, threadIdx.x % GROUP
-  local thr, copier = plan.like:get_slice(i), plan.store:get_slice(i)
-  local out = epilogue.begin(variant, ending.alpha, ending.beta, { l = 0,
+  local thr, part = plan.like:get_slice(i), group and part_of_group(variant, C, ending.by, group)
+  local out = epilogue.begin(variant, ending.alpha, ending.beta, { l = group and group.g or 0,
     operands = ending.operands, scales = ending.scales, m = row, n = column,
     extent = {size(C, 0), size(C, 1)} })
-  local to = tile(tma_tensor(C), {ROWS, plan.pass}, {row, _})
-  local places = identity_tensor(shape(C))
-  local passes = plan.stored_columns // plan.pass
+  local places = identity_tensor{size(C, 0) * (variant.glu and 2 or 1), size(C, 1)}
+  if group then places = domain_offset({0, group.first}, places) end
+  local passes, move = plan.stored_columns // plan.pass, plan.stored and mover(lane, C, part)
   for p = 0, passes - 1 do
-    local part = tile(sums, {size(sums, 0) // passes, 1, 1}, {p, 0, 0})
-    local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, column * passes + p}))
-    local new = out:finished(part, nil, at)
-    local memory = lane.stored(_, _, p % BUFFERS)
-    if i == 0 then tma_store_wait(BUFFERS - 1) end
-    lane.together:sync()
-    copy(plan.store, copier:retile_S(new), copier:partition_D(memory))
-    fence_proxy_async()
-    lane.together:sync()
-    if i == 0 then
-      tma_store(memory, to(_, _, column * passes + p))
-      tma_store_commit()
+    local own, at_column = tile(sums, {size(sums, 0) // passes, 1, 1}, {p, 0, 0}),
+      column * passes + p
+    local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, at_column}))
+    if not move then
+      out:store(own, part.rows, at)
+    else
+      local memory = lane.stored(_, _, p % BUFFERS)
+      local write = put(lane, out, own, thr, at, memory)
+      if not group and i == 0 then tma_store_wait(BUFFERS - 1) end
+      lane.together:sync()
+      write()
+      if not group then fence_proxy_async() end
+      lane.together:sync()
+      move(memory, row, at_column)
     end
   end
 end
 
--- Calls f(row, column) of the block's tiles: columns first, which share the weight; of many
+-- Calls f(row, column, group) of the block's tiles: columns first, which share the weight; of many
 -- columns some rows of tiles at a time.
 local function each_tile(block, f)
+  if block.way then
+    grouping.each_tile(block.way, blockIdx.x, gridDim.x, function(group, i)
+      local n_columns = cdiv(group.rows, block.way.rows)
+      f(i // n_columns, i % n_columns, group)
+    end)
+    return
+  end
   if block.tile ~= nil then
     f(block.tile // block.n_columns, block.tile % block.n_columns)
     return
@@ -377,9 +483,9 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
   local tCsX = plan.part_mma:get_slice(threadIdx.x):partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
-  each_tile(block, function(row, column)
+  each_tile(block, function(row, column, part)
     local own = row * plan.groups + group
-    local start = start_of(lane, own)
+    local start = start_of(lane, own, part)
     for k = 0, variant.depth - 2 do
       if k < block.k_tiles then bring(lane, start, k, k) end
       cp_async_commit()
@@ -387,13 +493,13 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
     local f = plan.promotes and multiply_apart or multiply
     f(lane, block, state, start, tCsX, sums, held)
     cp_async_wait(0)
-    if variant.pdl then grid_dependency_wait() end
+    if variant.pdl and not variant.grouped then grid_dependency_wait() end
     local all, stored = sums, column
     if plan.k_blocks > 1 then
       all = hopper.add_up(plan, rings.sums, sums, threadIdx.x)
       stored = column * plan.k_blocks + cluster_rank()
     end
-    store(lane, C, own, stored, all, ending)
+    store(lane, C, own, stored, all, ending, part)
   end)
   if threadIdx.x % GROUP == 0 then tma_store_wait(0) end
 end
@@ -401,10 +507,12 @@ end
 -- {====== The group that loads ======
 
 local function load_all(variant, plan, rings, block, X)
-  if variant.pdl then grid_dependency_wait() end
-  local boxes = tile(tma_tensor(X), {plan.columns, plan.step}, {_, _})
+  if variant.pdl and not variant.grouped then grid_dependency_wait() end
+  local function boxes_of(x) return tile(x, {plan.columns, plan.step}, {_, _}) end
+  local all = tma_tensor(X)
   local state = pipeline_state(variant.stages, {parity = 1})
-  each_tile(block, function(row, column) -- luacheck: ignore 212
+  each_tile(block, function(row, column, group) -- luacheck: ignore 212
+    local boxes = boxes_of(group and domain_offset({group.first, 0}, all) or all)
     for k in range(block.k_tiles) do
       block.empty[state.slot]:wait(state.parity)
       block.full[state.slot]:arrive_expect_tx(plan.bytes)
@@ -419,21 +527,22 @@ end
 
 function M.make(variant)
   local plan = plan_of(variant)
-  reduce.plan(variant, plan.like, GROUP)
+  if not variant.glu then reduce.plan(variant, plan.like, GROUP) end
 
   return kernel(variant.name, function(codes, scales, zeros, X, C, alpha, beta, ...)
     local rings = { acts = shared(variant.dtype, plan.acts), codes = shared(u32, plan.codes),
       scales = shared(u32, plan.scales), zeros = variant.has_zeros and shared(u32, plan.zeros),
-      stored = shared(variant.c_dtype,
-        tile_to_shape(plan.stored, {ROWS, plan.pass, BUFFERS, plan.groups})) }
+      stored = plan.stored and shared(variant.c_dtype,
+        tile_to_shape(plan.stored, {plan.high, plan.pass, BUFFERS, plan.groups})) }
     local full, empty = mbarrier(variant.stages, 1), mbarrier(variant.stages, plan.groups)
     local k = size(X, 1)
+    local n_weights = size(C, 0) * (variant.glu and 2 or 1) -- rows of the weight
     local args = { codes = formats.static(codes, 4), zeros = formats.static(zeros, 1),
-      scales = recast(formats.static(scales, 2), u32), n_strips = cdiv(size(C, 0), STRIP),
+      scales = recast(formats.static(scales, 2), u32), n_strips = cdiv(n_weights, STRIP),
       n_units = k // plan.unit, n_groups = k // variant.rows_of_group,
       group = variant.rows_of_group }
     local n_columns = cdiv(size(C, 1), plan.columns)
-    local n_rows = cdiv(size(C, 0), variant.tile[1])
+    local n_rows, list = cdiv(n_weights, variant.tile[1]), {...}
     local block = { full = full, empty = empty, k_tiles = k // plan.step // plan.k_blocks,
       n_columns = n_columns, n_tiles = n_columns * n_rows, tiles = { n_rows, n_columns },
       in_groups = plan.promotes }
@@ -442,17 +551,26 @@ function M.make(variant)
       rings.sums = hopper.others(f32, GROUP * plan.groups,
         size(plan.mma:partition_shape_C{variant.tile[1], plan.columns}), plan.k_blocks)
     end
+    local by
+    if variant.grouped then
+      local ends = table.remove(list, 1)
+      by = indexed.take(variant, list)
+      block.way = { ends = ends, extent = by.extent or size(C, 1), rows = plan.columns,
+                    times = n_rows }
+    end
+    local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, list),
+                     operands = list, by = by }
     sync_threads()
-    if variant.pdl then grid_dependency_launch() end
+    if variant.pdl then
+      grid_dependency_launch()
+      if variant.grouped then grid_dependency_wait() end -- for where groups end
+    end
     if threadIdx.x >= plan.groups * GROUP then
       if variant.registers then setmaxnreg(variant.registers[1]) end
       if threadIdx.x == plan.groups * GROUP then load_all(variant, plan, rings, block, X) end
       if plan.k_blocks > 1 then sync_cluster() end -- sums are there
     else
       if variant.registers then setmaxnreg(variant.registers[2]) end
-      local list = {...}
-      local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, list),
-                       operands = list }
       multiply_all(variant, plan, args, rings, block, C, ending)
     end
     if plan.k_blocks > 1 then sync_cluster() end -- others may still read sums

@@ -54,9 +54,14 @@ function M.place(variant, C)
   return first + x % in_group % rows, x % in_group // rows, l
 end
 
--- Of groups of rows (mode 0) or columns (1) of C. A group's tiles go along that mode first: blocks
--- that run together share what they read of the group's own matrix.
-local function grouped_tile(variant, A, B, C, operands, mode)
+local modes <const> = { m = 0, n = 1 }
+
+--- In a kernel: what the block has of C (M,N,L) in groups of rows or columns, as M.tile returns it,
+--- C not guarded; and the group, and the index of its rows or nil. Ends and indices are taken from
+--- the operands. A group's tiles go along the mode that has groups first: blocks that run together
+--- share what they read of the group's own matrix.
+function M.grouped_tile(variant, C, operands)
+  local mode = modes[variant.grouped]
   local ends, by = table.remove(operands, 1), indexed.take(variant, operands)
   local rows, columns = variant.tile[mode + 1], variant.tile[2 - mode]
   local extents, first = { size(C, 0), size(C, 1) }, { 0, 0 }
@@ -65,16 +70,23 @@ local function grouped_tile(variant, A, B, C, operands, mode)
                 times = cdiv(size(C, 1 - mode), columns) }
   local group, i, is_there = grouping.find(way, blockIdx.x)
   local along = max(cdiv(group.rows, rows), 1)
-  local at = { l = group.g, is_there = is_there, m = i % along, n = i // along,
-               A = A(_, _, 0), B = B(_, _, group.g) }
+  local at = { l = group.g, is_there = is_there, m = i % along, n = i // along, group = group,
+               gather = by.gather }
   at.C = variant.nested_C and indexed.until_end(C(_, _, 0), mode, by.scatter, group)
     or grouping.part(C(_, _, 0), mode, group)
-  if mode == 1 then at.m, at.n, at.A, at.B = at.n, at.m, A(_, _, group.g), B(_, _, 0) end
-  local own = mode == 0 and "A" or "B"
-  at[own] = by.gather and indexed.part(at[own], 0, by.gather, group)
-    or grouping.part(at[own], 0, group)
+  if mode == 1 then at.m, at.n = at.n, at.m end
   first[mode + 1] = group.first
   at.places = domain_offset(first, identity_tensor(extents))
+  return at
+end
+
+-- The same with A and B.
+local function tile_of_groups(variant, A, B, C, operands)
+  local at = M.grouped_tile(variant, C, operands)
+  local own, mode = variant.grouped == "m" and "A" or "B", modes[variant.grouped]
+  at.A, at.B = A(_, _, mode == 0 and 0 or at.l), B(_, _, mode == 0 and at.l or 0)
+  at[own] = at.gather and indexed.part(at[own], 0, at.gather, at.group)
+    or grouping.part(at[own], 0, at.group)
   return at
 end
 
@@ -106,8 +118,6 @@ local function deep_tile(variant, A, B, C, operands)
            A = grouping.part(A(_, _, 0), 1, group), B = grouping.part(B(_, _, 0), 1, group) }
 end
 
-local modes <const> = { m = 0, n = 1 }
-
 --- In a kernel: what the block computes, of A (M,K,L), B (N,K,L), C (M,N,L) and what follows beta:
 --- {m =, n =, the tile; l =, the batch or group; A =, B =, C =, the matrices of that, guarded where
 --- tiles overhang unless they are nested; places =, coordinates in C; operands =, the epilogue's;
@@ -121,7 +131,7 @@ function M.tile(variant, A, B, C, operands)
     elseif variant.grouped == "k" then
       at = deep_tile(variant, A, B, C, operands)
     else
-      at = grouped_tile(variant, A, B, C, operands, modes[variant.grouped])
+      at = tile_of_groups(variant, A, B, C, operands)
     end
     for _, name in ipairs { "A", "B", "C" } do
       if not variant["nested_" .. name] then at[name] = guard(at[name]) end

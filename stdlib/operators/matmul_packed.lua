@@ -6,6 +6,8 @@ local memo = require "cuttle.memo"
 local tiles = require "cuttle.tiles"
 local few = require "cuttle.gemm_packed"
 local formats = require "cuttle.packed_formats"
+local grouping = require "cuttle.gemm_groups"
+local reduce = require "cuttle.gemm_reduce"
 local of_blocks = require "cuttle.gemm_scales"
 local launches = require "cuttle.operator_steps"
 local tma = require "cuttle.tma_rules"
@@ -22,6 +24,7 @@ local M = {}
 -- Rows of A that gemm_packed.lua computes in time; more than FEWER are faster by wgmma if there are
 -- blocks for all multiprocessors. More than MOST are faster by way of a matrix.
 local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 1024
+local VECTOR <const> = 8 -- elements of 16 bytes of C
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
 
@@ -44,7 +47,7 @@ end
 local function stand_in(A, w)
   if w.stand_ins[A.dtype] == nil then
     local one = on_device.new(w.device, A.dtype, layout{ 1 })
-    w.stand_ins[A.dtype] = view(one, layout(w.shape, { 0, 0 }))
+    w.stand_ins[A.dtype] = view(one, layout(w.shape, w.shape[3] and { 0, 0, 0 } or { 0, 0 }))
   end
   return w.stand_ins[A.dtype]
 end
@@ -68,6 +71,8 @@ local function turned(p)
   for key, value in pairs(p) do q[key] = value end
   q.A, q.B, q.C = p.B, p.A, select(p.C, 1, 0, 2)
   q.m, q.n, q.a_major, q.b_major, q.swapped = p.n, p.m, p.b_major, p.a_major, true
+  q.groups = p.groups and grouping.swapped(p.groups)
+  q.nested = p.nested and { A = p.nested.B, B = p.nested.A, C = p.nested.C }
   q.scales = scales.swapped(p.scales)
   return q
 end
@@ -94,7 +99,8 @@ local function trouble(p)
   local sm, least = target_of(p).sm, p.dtype == f8e4m3 and 89 or 80
   if sm ~= 0 and sm < least then return ("products of %s need sm_%d"):format(p.dtype, least) end
   if p.l ~= 1 then return "there are batches" end
-  if p.nested and (p.nested.A or p.nested.B or not p.glu) then
+  if p.groups and p.groups.mode ~= "n" then return "groups are not of rows of A" end
+  if p.nested and not p.rows and (p.nested.A or p.nested.B or not p.glu) then
     return "a mode has more than one stride"
   end
   local s = stride(p.B)
@@ -125,14 +131,21 @@ end
 
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
 local function hopper_trouble(p, w, row)
-  local deep = (row and row.turn or 2) * require(HOPPER).step(p.dtype)
+  local deep = (row and row.turn or row and row.k_blocks and 2 or 1) * require(HOPPER).step(p.dtype)
     * (row and row.k_blocks or 1)
   if w.shape[2] % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
   local why = operand_trouble(p, w)
   if why then return why end
+  if p.beta ~= 0 or reduce.has_reduced(p.named) then return "beta or an output is given" end
+  if p.groups and row and row.k_blocks then return "blocks that share K take no groups" end
+  if p.groups and p.c_dtype == f32 and not p.glu then return nil end -- threads store elements
   if p.c_dtype.bits ~= 16 then return ("C is %s, which is not of 16 bits"):format(p.c_dtype) end
-  if p.beta ~= 0 or p.named or p.glu then return "beta, glu or named operands are given" end
-  return tma.trouble(tma.with_strides(p.C, 1), "C", C_MODES, 1, 2)
+  if p.glu and not p.groups then return "glu is for groups only" end
+  local C = p.pairs_C or p.C
+  if p.groups and size(C, 0) % VECTOR ~= 0 then
+    return ("a row of C has %d elements, which are not whole 16 bytes"):format(size(C, 0))
+  end
+  return tma.trouble(tma.with_strides(C, 1), "C", C_MODES, 1, 2)
 end
 
 -- {====== Configurations ======
@@ -160,11 +173,20 @@ local function n_sms_of(p)
   return p.on and p.on.n_sms or p.device ~= "cpu" and device().n_sms or ENOUGH
 end
 
+-- Rows of A that share a weight: of groups as many as a group has that is not empty and has more
+-- than most; and how many such groups there are.
+local function sharing(p)
+  if not p.groups then return p.n, 1 end
+  local n_groups = math.min(p.groups.n, p.n)
+  local mean = p.n / n_groups
+  return math.ceil(mean + math.min(mean, mean ^ 0.5) / 2), n_groups
+end
+
 local function row_of(p)
-  local n_sms = n_sms_of(p)
+  local n_sms, n, n_groups = n_sms_of(p), sharing(p)
   for _, row in ipairs(rows) do
-    local n_blocks = cdiv(p.m, 16 * row.strips)
-    if p.n <= (row.most or 8 * row.columns) and n_blocks >= row.fills * n_sms then return row end
+    local n_blocks = cdiv(p.m, 16 * row.strips) * n_groups
+    if n <= (row.most or 8 * row.columns) and n_blocks >= row.fills * n_sms then return row end
   end
   return rows[#rows]
 end
@@ -223,12 +245,13 @@ local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 -- Can the row compute the problem, with columns that A has rows for? And are there nearly as many
 -- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one.
 local function is_for(row, p, w)
-  local k_blocks, n_sms = row.k_blocks or 1, n_sms_of(p)
-  local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(p.n, row.columns) * k_blocks
-  return row.columns <= cdiv(p.n, ROWS) * ROWS and w.group >= (row.least_group or 0)
-    and p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0
+  local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
+  local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
+  return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
+    and (k_blocks == 1 or p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0)
     and blocks <= (row.most or math.huge) * n_sms
-    and (k_blocks == 1 or blocks <= n_sms and p.n <= row.columns), blocks >= FULL * n_sms
+    and (k_blocks == 1 or blocks <= n_sms and n <= row.columns and not p.groups),
+    blocks >= FULL * n_sms
 end
 
 local function is_full(row, p, w)
@@ -284,10 +307,12 @@ local function template_of(p, w, wanted)
     return wanted.groups and "many" or "few"
   end
   if why then return nil end
-  local has_many = p.n > FEWER and (p.n <= MOST or is_narrow(p.dtype)) and target_of(p).sm == 90
+  local n = sharing(p)
+  local has_many = n > FEWER and (n <= MOST or p.groups or is_narrow(p.dtype))
+    and target_of(p).sm == 90
     and not hopper_trouble(p, w)
-  if has_many and (p.n > FEW or select(2, row_of_many(p, w))) then return "many" end
-  return p.n <= FEW and "few" or nil
+  if has_many and (n > FEW or select(2, row_of_many(p, w))) then return "many" end
+  return n <= FEW and "few" or nil
 end
 
 -- A configuration of that template, by a row of its list; `wanted` has fields that are set.
@@ -296,7 +321,10 @@ local function config_of(p, w, template, row, wanted)
   local is_many = template == "many"
   if is_many then of_many(config, p, row) else of_few(config, w, row) end
   for key, value in pairs(wanted or {}) do config[key] = value end
-  if is_many then config.turn = config.turn or turn_of(config, p) end
+  if is_many then
+    config.turn = config.turn or turn_of(config, p)
+    config.odd = not config.turn and p.k // config.step % 2 == 1 or nil
+  end
   if not is_many and not wanted then fit_shared(config, p) end
   config.tile = { is_many and 64 * config.groups or 16 * config.strips,
                   is_many and config.columns or 8 * config.columns, config.step }
@@ -362,9 +390,11 @@ local function by_name(p, w, name)
     table.concat(names, ", "))
 end
 
--- "u4 128 bf16 16 4096 4096": the weight's type and group, A's type, M, N and K.
+-- "u4 128 bf16 16 4096 4096": the weight's type and group, A's type, M, N and K; and of how many
+-- groups of rows.
 local function key_of(p, w, dtype)
-  return ("%s %d %s %d %d %d"):format(w.type, w.group, dtype or p.dtype.name, p.n, p.m, w.shape[2])
+  return ("%s %d %s %d %d %d%s"):format(w.type, w.group, dtype or p.dtype.name, p.n, p.m,
+    w.shape[2], p.groups and " in " .. p.groups.n or "")
 end
 
 -- The name of what the rule takes for a problem that has this key.
@@ -419,7 +449,7 @@ end
 
 -- The product by way of a matrix of A's type, and the matrix.
 local function by_matrix(A, w, C, options)
-  local matrix = on_device.new(A.device, A.dtype, row_major(w.shape))
+  local matrix = on_device.new(A.device, A.dtype, matrices.layout(w.shape))
   local _, name, steps = products.prepare(A, matrix, C,
     options.config == MATRIX and with(options, "config", nil) or options)
   table.insert(steps, 1, matrices.step(w, matrix, options.stream))
@@ -450,7 +480,8 @@ function plans(A, w, out, opts, wanted)
   q.packed = w
   if config.template == HOPPER then
     q.ordered = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
-    steps[1] = require(HOPPER).order(q.B(_, _, 0), q.ordered, opts.stream)
+    steps[1] = require(HOPPER).order(q.B(_, _, 0), q.ordered, opts.stream, q.rows and q.rows.gather)
+    if q.rows then q.rows, q.nested = with(q.rows, "gather", nil), with(q.nested, "B", nil) end
   end
   local step = products.step(q, config, opts.stream)
   steps[#steps + 1] = step
@@ -506,7 +537,7 @@ local function told(A, w, C, opts, choice, device)
   local p = problem_of(A, w, C, opts, device)
   local out = results.explanation(name_of(choice.config), key_of(p, w), choice.row, target_of(p))
   if choice.config then return out end
-  local matrix = on_device.new(A.device, A.dtype, row_major(w.shape))
+  local matrix = on_device.new(A.device, A.dtype, matrices.layout(w.shape))
   local of = products.explain(A, matrix, C, with(opts, "device", device))
   matrix:close()
   out.config = ("%s, %s"):format(MATRIX, of.config)

@@ -12,6 +12,7 @@
 --   is_integer has zero points; `zero` is that of weights without any, most_zero the largest
 --              with which operand is exact, if that is less than 255
 --   value(code)  the number of a code, on the host; of a table, the largest is `most`
+--   code(x)    in a kernel: the nearest code; absent, it is looked for among 16
 --   place(r, half)  where the code of that half of pair r is: a word of the tile, and its bit
 --   operand(dtype, word, zero)  the tile's four pairs: of its words, word(i), and, of an integer
 --              type, of the zero points that zeros made
@@ -141,11 +142,23 @@ end
 
 -- {====== Numbers of a table ======
 
--- f4e2m1: the bits of exponent and fraction become those of the wide type, whose bias a factor
--- makes up for.
-local e2m1 = { bits = 4, tiles = 4, most = 6.0 }
-local fraction_at <const> = { f16 = 9, bf16 = 6 }
-local bias_factor <const> = { f16 = 0x7400, bf16 = 0x7e80 } -- 2^14, 2^126
+-- A float: the bits of exponent and fraction become those of the wide type, whose bias a factor
+-- makes up for. Of f8e4m3 NaN counts as 480.
+local fraction_bits <const> = { f16 = 10, bf16 = 7 }
+
+local function moved_left(w, n) return n >= 0 and w << n or w >> -n end
+
+-- The pair whose codes' last bits are at `bit` of both halves; of: a format with how many bits of
+-- fraction and, but for the sign, of all there are, and the factor by type.
+local function float_pair(of, dtype, w, bit)
+  local at = fraction_bits[dtype.name] - of.fraction
+  local sign = moved_left(w, 15 - of.magnitude - bit) & u32(0x80008000)
+  local narrow = masked(moved_left(w, at - bit), twice(((1 << of.magnitude) - 1) << at), sign)
+  return pairs_of(dtype).mul(narrow, u32(twice(of.factors[dtype.name])))
+end
+
+local e2m1 = { bits = 4, tiles = 4, most = 6.0, fraction = 1, magnitude = 3,
+               factors = { f16 = 0x7400, bf16 = 0x7e80 } } -- 2^14, 2^126
 local e2m1_values <const> = { [0] = 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0 }
 
 function e2m1.value(code)
@@ -165,16 +178,27 @@ e2m1.narrow = { f8e4m3 = { unit = 64.0, of = function(word)
     masked(w >> 2, 0x1c1c1c1c, w & u32(0x80808080))
 end } }
 
-local function moved_left(w, n) return n >= 0 and w << n or w >> -n end
-
 function e2m1.operand(dtype, word)
-  local w, at = word(0), fraction_at[dtype.name]
-  return four(function(r)
-    local sign = moved_left(w, 12 - 4 * r) & u32(0x80008000)
-    local rest = moved_left(w, at - 4 * r)
-    local narrow = masked(rest, twice(7 << at), sign)
-    return pairs_of(dtype).mul(narrow, u32(twice(bias_factor[dtype.name])))
-  end)
+  local w = word(0)
+  return four(function(r) return float_pair(e2m1, dtype, w, 4 * r) end)
+end
+
+local e4m3 = { bits = 8, tiles = 2, most = 448.0, fraction = 3, magnitude = 7,
+               factors = { f16 = 0x5c00, bf16 = 0x7b80 } } -- 2^8, 2^120
+
+function e4m3.value(code)
+  local exponent, fraction = code >> 3 & 15, code & 7
+  local v = exponent > 0 and (8 + fraction) * 2.0 ^ (exponent - 10) or fraction * 2.0 ^ -9
+  return code & 128 ~= 0 and -v or v
+end
+
+function e4m3.code(x) return cast(bitcast(cast(x, f8e4m3), u8), u32) end
+
+e4m3.place = u8_.place
+function e4m3.zeros() return {} end
+
+function e4m3.operand(dtype, word)
+  return four(function(r) return float_pair(e4m3, dtype, word(r // 2), 8 * (r % 2)) end)
 end
 
 -- The 16 numbers of a table, rounded to the operands' type, are bytes of 8 words, of which
@@ -227,7 +251,7 @@ function nf4.operand(dtype, word)
 end
 
 M.spread = spread
-M.formats = { u4 = u4, u8 = u8_, f4e2m1 = e2m1, nf4 = nf4 }
+M.formats = { u4 = u4, u8 = u8_, f4e2m1 = e2m1, f8e4m3 = e4m3, nf4 = nf4 }
 
 --- The format of that name; `op` is the operator's name in the message.
 function M.find(op, name)

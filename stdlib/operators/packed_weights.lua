@@ -1,8 +1,10 @@
 -- packed_weights.lua: weights of few bits for matmul. pack_weights reorders the codes of a matrix
--- (N,K) once, so that a lane of gemm_packed.lua reads 16 bytes at a time. quantize_weights finds
--- codes of a matrix of floats. A packed weight has
---   type, shape {N, K}, group   the format's name (packed_formats.lua); elements of K of a scale
---   codes   u32 (4, n): 16 bytes of lane l of unit u of rows 16 s on: (_, (s n_units + u) 32 + l)
+-- (N,K) once, or of matrices (N,K,G) of groups, so that a lane of gemm_packed.lua reads 16 bytes at
+-- a time. quantize_weights finds codes of floats. A packed weight has
+--   type, shape {N, K} or {N, K, G}, group  the format's name (packed_formats.lua); elements of K
+--           of a scale
+--   codes   u32 (4, n): 16 bytes of lane l of unit u of rows 16 s on: (_, (s n_units + u) 32 + l);
+--           s counts the strips of 16 rows of all groups: each has cdiv(N, 16)
 --   scales  (2, n): of rows g and g + 8 of these, and group j: (_, (s n_groups + j) 8 + g)
 --   zeros   u32 (1, n) or nil: two zero points in a word, in the same order
 --   most_zero  the largest of these, or 0 if it is at most formats.SMALL_ZERO
@@ -22,15 +24,19 @@ local ROWS <const>, LANES <const>, THREADS <const> = 16, 32, 128
 local LEAST_GROUP <const>, K_STEP <const> = 16, 64
 local CODES_OF_WORD <const> = 8 -- of a u32 of four-bit codes
 local float_types <const> = { f32 = true, f16 = true, bf16 = true }
+local own_codes <const> = { f4e2m1 = true, f8e4m3 = true } -- types whose elements are codes
 local narrow_scales <const> = { f8ue8m0 = true, f8ue4m3 = true } -- all are bf16, too
 
 local function is_tensor(x) return tiles.type_name(x) == "tensor" end
 
 -- {====== Arguments ======
 
-local function check_matrix(op, x, name, modes)
-  arguments.check_tensor(op, x, name, modes, "it launches a kernel")
-  if rank(x) ~= 2 then tiles.fail(op, "%s is %s; expected %s", name, x.layout, modes) end
+local function check_matrix(op, x)
+  local modes <const> = "(N,K), or (N,K,G) of groups"
+  arguments.check_tensor(op, x, "W", modes, "it launches a kernel")
+  if rank(x) ~= 2 and rank(x) ~= 3 then
+    tiles.fail(op, "W is %s; expected %s", x.layout, modes)
+  end
 end
 
 -- The codes as a matrix of bytes or of words, and whether it is of words.
@@ -40,8 +46,8 @@ local function codes_of(op, W, format)
       tiles.fail(op, "W is f4e2m1 %s; expected elements that are contiguous along K", W.layout)
     end
     return recast(W, u32), true
-  elseif W.dtype == u8 then
-    return W, false
+  elseif W.dtype == u8 or W.dtype == f8e4m3 then
+    return recast(W, u8), false
   elseif (W.dtype == u32 or W.dtype == i32) and format.bits == 4 then
     return W, true
   end
@@ -51,11 +57,13 @@ local function codes_of(op, W, format)
 end
 
 -- Elements of K of each scale.
-local function group_of(op, scales, n, k)
+local function group_of(op, scales, n, k, groups)
   local columns = rank(scales) == 1 and 1 or size(scales, 1)
-  if size(scales, 0) ~= n or rank(scales) > 2 or columns < 1 or k % columns ~= 0 then
-    tiles.fail(op, "scales is %s; expected (%d) or (%d,K/group), where group divides K = %d",
-      scales.layout, n, n, k)
+  local modes = groups and 3 or math.min(rank(scales), 2)
+  if size(scales, 0) ~= n or rank(scales) ~= modes or columns < 1 or k % columns ~= 0
+    or groups and size(scales, 2) ~= groups then
+    tiles.fail(op, "scales is %s; expected %s, where group divides K = %d", scales.layout,
+      groups and ("(%d,K/group,%d)"):format(n, groups) or ("(%d) or (%d,K/group)"):format(n, n), k)
   end
   local group = k // columns
   if columns > 1 and (group < LEAST_GROUP or group & group - 1 ~= 0) then
@@ -65,9 +73,9 @@ local function group_of(op, scales, n, k)
   return group
 end
 
--- The tensor as (N, groups).
+-- Scales or zero points as (N, K/group, G).
 local function by_groups(t)
-  return rank(t) == 2 and t or view(t, layout({ size(t, 0), 1 }, { stride(t), 0 }))
+  return matrices.in_groups(rank(t) == 1 and view(t, layout({ size(t), 1 }, { stride(t), 0 })) or t)
 end
 
 local function check_scales(op, scales, W)
@@ -97,21 +105,24 @@ end
 
 -- {====== Packing ======
 
-local function code_at(W, is_words, n, k)
-  if not is_words then return cast(W[{n, k}], u32) end
-  return cast(W[{n, k // CODES_OF_WORD}], u32) >> cast(4 * (k % CODES_OF_WORD), u32) & u32(15)
+local function code_at(W, is_words, n, k, group)
+  if not is_words then return cast(W[{n, k, group}], u32) end
+  return cast(W[{n, k // CODES_OF_WORD, group}], u32) >> cast(4 * (k % CODES_OF_WORD), u32)
+    & u32(15)
 end
 
 -- The words of a thread's lane of a unit; rows beyond the last one are 0.
-local function pack_lane(format, W, is_words, rows, at, out)
+local function pack_lane(format, W, is_words, at, out)
+  local rows, n_strips = size(W, 0), cdiv(size(W, 0), ROWS)
   local words = { u32(0), u32(0), u32(0), u32(0) }
   local g, c = at.lane // 4, at.lane % 4
   for i in unroll(0, formats.unit(format) * ROWS // LANES) do
     local r, k = i % 2 * 8, i // 2 -- the first lane's rows and K: 8 of each 32
     k = k // 8 * 32 + k % 8
     local _, word, bit = formats.place(format, r, k)
-    local n = at.strip * ROWS + g + r
-    local code = code_at(W, is_words, min(n, rows - 1), at.unit * formats.unit(format) + c * 8 + k)
+    local n = at.strip % n_strips * ROWS + g + r
+    local code = code_at(W, is_words, min(n, rows - 1), at.unit * formats.unit(format) + c * 8 + k,
+      at.strip // n_strips)
     words[word + 1] = words[word + 1] | where(n < rows, code, u32(0)) << bit
   end
   for i = 0, 3 do out[{i, at.place}] = words[i + 1] end
@@ -119,11 +130,11 @@ end
 
 local packer = memo.by_arguments(function(name, is_words)
   local format = formats.formats[name]
-  return kernel("pack_weights", function(W, out, rows, n_units)
+  return kernel("pack_weights", function(W, out, n_units)
     local i = blockIdx.x * THREADS + threadIdx.x
     if i < size(out, 1) then
       local unit = i // LANES
-      pack_lane(format, W, is_words, rows, { lane = i % LANES, place = i, unit = unit % n_units,
+      pack_lane(format, W, is_words, { lane = i % LANES, place = i, unit = unit % n_units,
         strip = unit // n_units }, out)
     end
   end)
@@ -131,11 +142,12 @@ end)
 
 -- Pairs of rows g and g + 8, as they are or in a word.
 local function make_pairs(to_pair)
-  return kernel("pack_scales", function(from, out, rows, n_groups, ...)
-    local i = blockIdx.x * THREADS + threadIdx.x
+  return kernel("pack_scales", function(from, out, ...)
+    local i, last = blockIdx.x * THREADS + threadIdx.x, size(from, 0) - 1
     if i < size(out, 1) then
-      local n, j = i // 8 // n_groups * ROWS + i % 8, i // 8 % n_groups
-      to_pair(out, i, from[{min(n, rows - 1), j}], from[{min(n + 8, rows - 1), j}], ...)
+      local strip, j, n_strips = i // 8 // size(from, 1), i // 8 % size(from, 1), last // ROWS + 1
+      local n, group = strip % n_strips * ROWS + i % 8, strip // n_strips
+      to_pair(out, i, from[{min(n, last), j, group}], from[{min(n + 8, last), j, group}], ...)
     end
   end)
 end
@@ -157,17 +169,18 @@ local packed_type = tiles.new_type("packed weight", Packed, {})
 
 local known <const> = { "scales", "type", "zero_points" }
 
-local function pack_pairs(made, from, dtype, of, ...)
-  local n = cdiv(of.n, ROWS) * 8 * of.n_groups
+local function pack_pairs(made, from, dtype, n_strips, ...)
+  local all = by_groups(from)
+  local n = n_strips * 8 * size(all, 1)
   local out = on_device.new(from.device, dtype, layout{ dtype == u32 and 1 or 2, n })
-  launch(made, n, by_groups(from), out, of.n, of.n_groups, ...)
+  launch(made, n, all, out, ...)
   return out
 end
 
 -- The zero points in pairs, and the largest one, or 0 if that is small.
-local function pack_points(op, points, of, format, name)
+local function pack_points(op, points, n_strips, format, name)
   local large = on_device.bring(points.device, zeros(u32, 1))
-  local out = pack_pairs(pack_zeros, points, u32, of, large)
+  local out = pack_pairs(pack_zeros, points, u32, n_strips, large)
   local most = large[0]
   if most > (format.most_zero or most) then
     tiles.fail(op, "a zero point is %d, and the type is %s; expected zero points up to %d", most,
@@ -177,36 +190,36 @@ local function pack_points(op, points, of, format, name)
 end
 
 --- pack_weights(W, {type =, scales =, zero_points =}) -> a packed weight, B of a product (N,K) of
---- matmul: docs/matmul.md#weights-of-few-bits.
+--- matmul, or (N,K,G) of one in groups: docs/matmul.md#weights-of-few-bits.
 function M.pack_weights(W, options)
   local op = "pack_weights"
-  check_matrix(op, W, "W", "(N,K)")
+  check_matrix(op, W)
   options = arguments.options(op, options, known, '{type = "u4", scales = S}')
-  local name = options.type or W.dtype == f4e2m1 and "f4e2m1" or nil
+  local name = options.type or own_codes[W.dtype.name] and W.dtype.name or nil
   local format = formats.find(op, name)
   local codes, is_words = codes_of(op, W, format)
   local n, k = size(codes, 0), size(codes, 1) * (is_words and CODES_OF_WORD or 1)
-  if k % K_STEP ~= 0 or k == 0 or n == 0 then
+  local groups = rank(codes) == 3 and size(codes, 2) or nil
+  if k % K_STEP ~= 0 or k == 0 or n == 0 or groups == 0 then
     tiles.fail(op, "W is %d x %d; expected a K that is a multiple of %d, and rows", n, k, K_STEP)
   end
   local scales = options.scales
   check_scales(op, scales, W)
-  local of = { n = n, group = group_of(op, scales, n, k) }
-  of.n_groups = k // of.group
+  local group, n_strips = group_of(op, scales, n, k, groups), cdiv(n, ROWS) * (groups or 1)
   if options.zero_points ~= nil then
     check_zeros(op, options.zero_points, scales, format, name)
   end
   local n_units = k // formats.unit(format)
-  local lanes = cdiv(n, ROWS) * n_units * LANES
+  local lanes = n_strips * n_units * LANES
   local out = on_device.new(W.device, u32, layout{ 4, lanes })
-  launch(packer(name, is_words), lanes, codes, out, n, n_units)
+  launch(packer(name, is_words), lanes, matrices.in_groups(codes), out, n_units)
   local dtype = narrow_scales[scales.dtype.name] and bf16 or scales.dtype
   local points, most_zero
   if options.zero_points then
-    points, most_zero = pack_points(op, options.zero_points, of, format, name)
+    points, most_zero = pack_points(op, options.zero_points, n_strips, format, name)
   end
-  local w = setmetatable({ type = name, shape = { n, k }, group = of.group, codes = out,
-    scales = pack_pairs(pack_scales, scales, dtype, of), device = W.device, stand_ins = {},
+  local w = setmetatable({ type = name, shape = { n, k, groups }, group = group, codes = out,
+    scales = pack_pairs(pack_scales, scales, dtype, n_strips), device = W.device, stand_ins = {},
     again = {}, zeros = points, most_zero = most_zero or 0 }, packed_type)
   if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
   return w
@@ -214,12 +227,13 @@ end
 
 -- {====== Its methods ======
 
---- The weight as a row-major tensor (N,K) of f16 or bf16: numbers times scales, rounded once.
+--- The weight as a tensor (N,K) or (N,K,G) of f16 or bf16, row-major: numbers times scales, rounded
+--- once.
 function Packed:dequantize(dtype)
   if dtype ~= f16 and dtype ~= bf16 then
     tiles.fail("dequantize", "the type is %s; expected f16 or bf16", tostring(dtype))
   end
-  local out = on_device.new(self.device, dtype, row_major(self.shape))
+  local out = on_device.new(self.device, dtype, matrices.layout(self.shape))
   launches.run{ matrices.step(self, out) }
   return out
 end
@@ -236,8 +250,9 @@ end
 
 --- "packed weight u4 (4096,4096) in groups of 128, scales bf16, zero points, cuda:0"
 function packed_type.__tostring(w)
-  return ("packed weight %s (%d,%d) in groups of %d, scales %s, %s%s"):format(w.type, w.shape[1],
-    w.shape[2], w.group, w.scales.dtype, w.zeros and "zero points, " or "", w.device)
+  return ("packed weight %s (%s) in groups of %d, scales %s, %s%s"):format(w.type,
+    table.concat(w.shape, ","), w.group, w.scales.dtype, w.zeros and "zero points, " or "",
+    w.device)
 end
 
 packed_type.__tensors = { "codes", "scales", "zeros" } -- what an exported function takes
@@ -252,6 +267,7 @@ local WORST <const> = 1e-30 -- a group of zeros is divided by something
 
 -- The code whose number is nearest; of two, the first.
 local function nearest(format, x)
+  if format.code then return format.code(x) end
   local best, least = u32(0), abs(x - format.value(0))
   for code = 1, 15 do
     local apart = abs(x - format.value(code))
@@ -277,28 +293,29 @@ local quantizer = memo.by_arguments(function(name, has_zeros)
   return kernel("quantize_weights",
     function(W, codes, scales, zeros, group)
       local i = blockIdx.x * THREADS + threadIdx.x
-      local n, j = i % size(W, 0), i // size(W, 0)
-      if j < size(scales, 1) then
+      local n, all = i % size(W, 0), i // size(W, 0)
+      local j, g = all % size(scales, 1), all // size(scales, 1)
+      if g < size(W, 2) then
         local low, high = f32(math.huge), f32(-math.huge)
         for k in range(group) do
-          local v = cast(W[{n, j * group + k}], f32)
+          local v = cast(W[{n, j * group + k, g}], f32)
           low, high = min(low, v), max(high, v)
         end
         local exact, zero = range_of(format, low, high, has_zeros)
         local scale = cast(exact, scales.dtype)
-        scales[{n, j}] = scale
-        if has_zeros then zeros[{n, j}] = cast(zero, u8) end
+        scales[{n, j, g}] = scale
+        if has_zeros then zeros[{n, j, g}] = cast(zero, u8) end
         local wide = cast(scale, f32)
         local factor = where(wide > 0.0, 1.0 / wide, 0.0)
         for k in range(group) do
-          local x = cast(W[{n, j * group + k}], f32) * factor
+          local x = cast(W[{n, j * group + k, g}], f32) * factor
           local code
           if format.is_integer then
             code = min(max(rint(x) + zero, 0.0), (1 << format.bits) - 1.0)
           else
             code = nearest(format, x)
           end
-          codes[{n, j * group + k}] = cast(code, u8)
+          codes[{n, j * group + k, g}] = cast(code, u8)
         end
       end
     end)
@@ -307,11 +324,11 @@ end)
 local known_ways <const> = { "group", "scale_type", "type", "zero_points" }
 
 --- quantize_weights(W, {type =, group =, zero_points = true, scale_type =}) -> codes u8 (N,K),
---- scales (N,K/group) and, if zero_points is true, zero points, for pack_weights. Each group's
---- largest element decides its scale.
+--- scales (N,K/group) and, if zero_points is true, zero points, for pack_weights; of W (N,K,G) with
+--- a third mode. The largest element that has a scale decides it.
 function M.quantize_weights(W, options)
   local op = "quantize_weights"
-  check_matrix(op, W, "W", "(N,K)")
+  check_matrix(op, W)
   options = arguments.options(op, options, known_ways, '{type = "u4", group = 128}')
   local format = formats.find(op, options.type)
   local n, k = size(W, 0), size(W, 1)
@@ -326,11 +343,15 @@ function M.quantize_weights(W, options)
       options.type)
   end
   local dtype = options.scale_type or W.dtype
-  local codes = on_device.new(W.device, u8, row_major{ n, k })
-  local scales = on_device.new(W.device, dtype, row_major{ n, k // group })
-  local zeros = has_zeros and on_device.new(W.device, u8, row_major{ n, k // group }) or nil
-  launch(quantizer(options.type, has_zeros), n * (k // group), W, codes, scales, zeros or codes,
-    group)
+  local function made(type, columns)
+    return on_device.new(W.device, type,
+      matrices.layout{ n, columns, rank(W) == 3 and size(W, 2) or nil })
+  end
+  local codes, scales = made(u8, k), made(dtype, k // group)
+  local zeros = has_zeros and made(u8, k // group) or nil
+  local in_groups = matrices.in_groups
+  launch(quantizer(options.type, has_zeros), size(scales), in_groups(W), in_groups(codes),
+    in_groups(scales), in_groups(zeros or codes), group)
   return codes, scales, zeros
 end
 

@@ -1,0 +1,18 @@
+-- needs sm_90
+-- Groups of rows with a packed weight each by wgmma, against plain loops.
+local try = dofile "tests/support/packed_groups.lua"
+try("u4", bf16, {groups = 1, columns = 64}, {G = 3, N = 136, K = 128, group = 64, M = 100, T = 100,
+  has_zeros = true})
+try("u8", f16, {groups = 2, columns = 32, stages = 2}, {G = 40, N = 144, K = 192, group = 64,
+  M = 70, T = 9, gather = true, glu = true})
+try("f4e2m1", bf16, {groups = 1, columns = 128}, {G = 2, N = 64, K = 64, group = 32, M = 151,
+  T = 40, gather = true, scatter = true})
+try("u4", f16, {groups = 1, columns = 64}, {G = 5, N = 72, K = 128, group = 32, M = 90, T = 90,
+  scatter = true, add = true, C = f32})
+try("u4", bf16, {groups = 1, columns = 64, turn = 4, stages = 4, depth = 4}, {G = 4, N = 64,
+  K = 256, group = 256, M = 90, T = 90, glu = true})
+-- expect: packed hopper 64x64x64, u4	nil
+-- expect: packed hopper 128x32x64, u8	nil
+-- expect: packed hopper 64x128x64, f4e2m1	nil
+-- expect: packed hopper 64x64x64, u4	nil
+-- expect: packed hopper 64x64x64, u4	nil
