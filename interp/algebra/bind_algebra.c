@@ -15,8 +15,8 @@ static void check_count(lua_State *L, const char *op, int n) {
   }
   if (given > n) {
     diag_error(
-        L, "%s: %d arguments; %d %s expected; a call in parentheses returns only its first value",
-        op, given, n, n == 1 ? "was" : "were");
+        L, "%s: %d arguments; %d were expected; a call in parentheses returns only its first value",
+        op, given, n);
   }
 }
 

@@ -165,9 +165,9 @@ static void check_count(const Naming *g, CtTuple t, int n, int count) {
   }
   const char *of = n == 0 ? "" : lua_pushfstring(L, "%s in ", bind_tuple_text(g->cx, t));
   diag_error(L,
-             "named: %d name%s for %s%s; it has %d modes: give a name for each, _ to leave one "
+             "named: %d names for %s%s; it has %d modes: give a name for each, _ to leave one "
              "as it is",
-             count, count == 1 ? "" : "s", of, bind_layout_text(g->cx, g->l), rank);
+             count, of, bind_layout_text(g->cx, g->l), rank);
 }
 
 /* Names the modes of the mode at the path of n numbers. */

@@ -395,9 +395,8 @@ static int count_names(const char *names) {
 static bool take_function(lua_State *L, Frame *frame, const Range *r, const char *names) {
   frame->n_names = count_names(names);
   if (frame->n_names != r->n_values) {
-    front_refuse(L, "a loop over %s has %d name%s, but there %s %d; write 'for %s in'", r->what,
-                 frame->n_names, frame->n_names == 1 ? "" : "s", r->n_values == 1 ? "is" : "are",
-                 r->n_values,
+    front_refuse(L, "a loop over %s has %d names, but there are %d values; write 'for %s in'",
+                 r->what, frame->n_names, r->n_values,
                  r->n_values == 1   ? "i"
                  : r->n_values == 2 ? "m, n"
                                     : "a, b, c");

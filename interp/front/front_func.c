@@ -86,8 +86,9 @@ static void push_result(lua_State *L, Front *f, const Frame *frame) {
 /* Stores the values in the result variables of the frame, made by the first such return. */
 static void record_values(lua_State *L, Front *f, Frame *frame, int n) {
   if (frame->n_results >= 0 && frame->n_results != n) {
-    front_refuse(L, "%d value%s returned here but %d on another path; return as many on every path",
-                 n, n == 1 ? " is" : "s are", frame->n_results);
+    front_refuse(L,
+                 "%d values are returned here but %d on another path; return as many on every path",
+                 n, frame->n_results);
   }
   if (frame->n_results < 0) {
     frame->n_results = n;

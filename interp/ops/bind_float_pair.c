@@ -44,8 +44,7 @@ static int call_function(lua_State *L) {
   CtVal w[ARGUMENTS] = {0};
   lua_insert(L, 1); /* keeps the text */
   if (lua_gettop(L) - 1 != f->n) {
-    return diag_error(L, "%s: %d argument%s; expected %d", name, lua_gettop(L) - 1,
-                      lua_gettop(L) == 2 ? "" : "s", f->n);
+    return diag_error(L, "%s: %d arguments; expected %d", name, lua_gettop(L) - 1, f->n);
   }
   for (int i = 0; i < f->n; i++) {
     w[i] = read_pair(L, i + 2, name);

@@ -184,8 +184,8 @@ static int lang_printf(lua_State *L) { /* format, values... */
     }
   }
   if (p.arg < lua_gettop(L)) {
-    return diag_error(L, "printf: %d value%s, but the format asks for %d", lua_gettop(L) - 1,
-                      lua_gettop(L) == 2 ? "" : "s", p.arg - 1);
+    return diag_error(L, "printf: %d values, but the format asks for %d", lua_gettop(L) - 1,
+                      p.arg - 1);
   }
   ct_ir_printf(p.ir, p.text, p.n, p.vals);
   return 0;

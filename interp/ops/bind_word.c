@@ -254,8 +254,7 @@ static int call_pair(lua_State *L) {
   lua_insert(L, 1); /* keeps the text */
   (void)front_here(L, name);
   if (lua_gettop(L) - 1 != f->n) {
-    return diag_error(L, "%s: %d argument%s; expected %d", name, lua_gettop(L) - 1,
-                      lua_gettop(L) == 2 ? "" : "s", f->n);
+    return diag_error(L, "%s: %d arguments; expected %d", name, lua_gettop(L) - 1, f->n);
   }
   for (int i = 0; i < f->n; i++) {
     w[i] = read_pair(L, i + 2, name, t);

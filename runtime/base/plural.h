@@ -4,8 +4,9 @@
 
 #include "base.h"
 
-/* Takes the plural from nouns after the number 1, in place: "1 arguments" becomes "1 argument". So formats say "%d
-   arguments". The nouns are those of messages. "rank 1 launches" stays as it is. */
+/* Puts nouns after the number 1 in the singular, in place, and their verbs: "1 arguments are" becomes "1 argument is",
+   "there are 1 modes" becomes "there is 1 mode". So formats say "%d arguments are". The nouns are those of messages.
+   "rank 1 launches" stays as it is. The text grows no longer. */
 void ct_agree(char *text);
 
 #endif

@@ -167,7 +167,7 @@ void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a) {
 enum { WARP_GROUP = 4 };
 
 static const char *products(uint32_t n, char out[32]) {
-  snprintf(out, 32, "%u %s", n, n == 1 ? "product" : "products");
+  snprintf(out, 32, "%u products", n);
   return n == 0 ? "none" : out;
 }
 

@@ -2,6 +2,7 @@
 -- function of `tune` that it calls, once for each key; `cuttle tune --list` and `--merge` are for
 -- files of results.
 --|tune script.lua       run it, tune the functions made by `tune`, and keep the results (--list)
+local plural = require "cuttle.plural"
 local store = require "cuttle.store"
 local tune = require "cuttle.tune"
 local values = require "cuttle.option_values"
@@ -58,8 +59,6 @@ local function new_session(options, rows)
   }
 end
 
-local function count(n, what) return ("%d %s%s"):format(n, what, n == 1 and "" or "s") end
-
 local function print_tried(rows)
   for _, row in ipairs(rows) do
     if rows[row] then
@@ -94,8 +93,8 @@ end
 local function deliver(rows, options)
   print_tried(rows)
   print(store.table(rows))
-  print(("%s in %s"):format(count(#rows - rows.n_lost, "result"), options.file))
-  if rows.n_lost > 0 then fail("%s in no file: %s", count(rows.n_lost, "result"), rows.why) end
+  print(("%s in %s"):format(plural(#rows - rows.n_lost, "result"), options.file))
+  if rows.n_lost > 0 then fail("%s in no file: %s", plural(rows.n_lost, "result"), rows.why) end
 end
 
 local tunes = script_command.new {
@@ -167,7 +166,7 @@ local function merge(into, files)
     if not ok then fail("cannot write %s", why) end
     n = n + #rows
   end
-  print(("%s of %s in %s, which has %d"):format(count(n, "result"), count(#files, "file"), into,
+  print(("%s of %s in %s, which has %d"):format(plural(n, "result"), plural(#files, "file"), into,
     #read(into)))
 end
 

@@ -185,8 +185,8 @@ end
 local function blocks_of(r)
   local size = cluster_size()
   if r.cluster and r.cluster ~= size then
-    fail("raster", "cluster = %s, but the clusters of the launch have %d block%s; launch with "
-      .. "cluster = %s", tostring(r.cluster), size, size == 1 and "" or "s", tostring(r.cluster))
+    fail("raster", "cluster = %s, but the clusters of the launch have %d blocks; launch with "
+      .. "cluster = %s", tostring(r.cluster), size, tostring(r.cluster))
   end
   if size == 1 then return blockIdx.x, gridDim.x end
   return blockIdx.x // size, gridDim.x // size

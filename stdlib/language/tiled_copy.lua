@@ -55,9 +55,9 @@ local function make(atom, layout_tv, tiler, op)
     tiles.fail(op, "%d threads are not a multiple of the %d that %s needs", copy.threads, n_threads,
       copy.atom.name)
   elseif size(layout_tv, 1) % n_values ~= 0 then
-    tiles.fail(op, "a thread has %d value%s of type %s, but %s copies %d at once; give each "
+    tiles.fail(op, "a thread has %d values of type %s, but %s copies %d at once; give each "
       .. "thread a multiple of that, or use a narrower atom", size(layout_tv, 1),
-      size(layout_tv, 1) == 1 and "" or "s", copy.atom.dtype, copy.atom.name, n_values)
+      copy.atom.dtype, copy.atom.name, n_values)
   end
   check_whole_atoms(copy, op)
   return copy

@@ -3,6 +3,7 @@
 -- thrfrg_A takes (M,K,...) to ((ThrV,(ThrM,ThrK)),(FrgV,(RestM,RestK,...))); a thread's part of
 -- that is (FrgV,RestM,RestK,...).
 local internal = ...
+local plural = require "cuttle.plural"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -379,8 +380,8 @@ function tiled_type:__tostring()
   local perm = {}
   for i = 1, 3 do perm[i] = tostring(self.perm[i]) end
   local atom_text = tostring(self.atom):gsub("\n", "\n  ")
-  return ("tiled MMA, %d thread%s, tile %s\n  thr_vmnk %s\n  perm <%s>\n  %s"):format(
-    self.threads, self.threads == 1 and "" or "s", self:tile_shape(), self.thr_layout_vmnk,
+  return ("tiled MMA, %s, tile %s\n  thr_vmnk %s\n  perm <%s>\n  %s"):format(
+    plural(self.threads, "thread"), self:tile_shape(), self.thr_layout_vmnk,
     table.concat(perm, ","), atom_text)
 end
 

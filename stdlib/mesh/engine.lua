@@ -36,14 +36,12 @@ local MAX_VIRTUAL <const> = 256 -- as of device"cpu:256"
 -- That the CPU engine is taken for enough devices now.
 local function check_virtual(m, n, op)
   if m.n <= n then return end
-  local there = n == 1 and "there is 1 device" or ("there are %d devices"):format(n)
   if m.n > MAX_VIRTUAL then
-    tiles.fail(op, "%s has %d ranks, but %s; the CPU engine acts as at most %d devices. m:plan "
-      .. "works "
-      .. "for any mesh", m, m.n, there, MAX_VIRTUAL)
+    tiles.fail(op, "%s has %d ranks, but there are %d devices; the CPU engine acts as at most %d. "
+      .. "m:plan works for any mesh", m, m.n, n, MAX_VIRTUAL)
   end
-  tiles.fail(op, "%s has %d ranks, but %s; start with --device=cpu:%d, or write device\"cpu:%d\" "
-    .. "first", m, m.n, there, m.n, m.n)
+  tiles.fail(op, "%s has %d ranks, but there are %d devices; start with --device=cpu:%d, or write "
+    .. "device\"cpu:%d\" first", m, m.n, n, m.n, m.n)
 end
 
 --- The mesh's engine; `op` begins messages.

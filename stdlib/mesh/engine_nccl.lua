@@ -23,8 +23,7 @@ end
 local function ranks_here(m, op)
   local n = count_devices()
   if m.n > n then
-    tiles.fail(op, "%s has %d ranks, but there %s; a rank is one device", m, m.n,
-      n == 1 and "is 1 CUDA device" or "are " .. n .. " CUDA devices")
+    tiles.fail(op, "%s has %d ranks, but CUDA has %d devices; a rank is one device", m, m.n, n)
   end
   local w = { ranks = {}, device = {} }
   for rank = 0, m.n - 1 do

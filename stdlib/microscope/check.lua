@@ -3,6 +3,7 @@
 local internal = ...
 local grids = require "cuttle.check_grid"
 local lists = require "cuttle.lists"
+local plural = require "cuttle.plural"
 local schedules = require "cuttle.schedule"
 local M = {}
 
@@ -103,9 +104,8 @@ function M.report(findings, launches)
     lines[#lines + 1] = "check: " .. schedules.summary(explored)
   end
   if findings.needless and launches > 0 then add_needless(findings.needless, lines) end
-  lines[#lines + 1] = ("check: %s in %d %s"):format(
-    #findings == 0 and "no finding" or #findings == 1 and "1 finding" or #findings .. " findings",
-    launches, launches == 1 and "launch" or "launches")
+  lines[#lines + 1] = ("check: %s in %s"):format(
+    #findings == 0 and "no finding" or plural(#findings, "finding"), plural(launches, "launch"))
   if launches == 0 then lines[#lines] = lines[#lines] .. ": nothing ran on the CPU engine" end
   if findings.is_partial then
     lines[#lines + 1] = "check: memory or a limit ran out, there may be more"

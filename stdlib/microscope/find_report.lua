@@ -1,5 +1,6 @@
 -- find_report.lua: how find_swizzle and find_layout print what they found.
 local lists = require "cuttle.lists"
+local plural = require "cuttle.plural"
 local M = {}
 
 function M.number(n)
@@ -16,7 +17,7 @@ end
 -- The first line: what was searched, and how much of it.
 function M.title(what, found)
   local n = #found.candidates
-  local tried = ("%s: %d layout%s tried"):format(what, n, n == 1 and "" or "s")
+  local tried = ("%s: %s tried"):format(what, plural(n, "layout"))
   if not found.stopped then return tried end
   return tried .. (" of %d, then stopped: the best so far"):format(found.n_wanted)
 end

@@ -10,6 +10,7 @@ local each_leaf = require "cuttle.each_leaf"
 local launch_given = require "cuttle.launch_given"
 local internal = ...
 local option_names = require "cuttle.option_names"
+local plural = require "cuttle.plural"
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
@@ -210,8 +211,7 @@ local function requests_text(list, writes)
   end
   table.sort(sizes)
   for i, bytes in ipairs(sizes) do
-    parts[i] = ("%s of %d byte%s a lane"):format(report.number(by_bytes[bytes]), bytes,
-      bytes == 1 and "" or "s")
+    parts[i] = ("%s of %s a lane"):format(report.number(by_bytes[bytes]), plural(bytes, "byte"))
   end
   return #parts > 0 and table.concat(parts, ", ") or "none"
 end

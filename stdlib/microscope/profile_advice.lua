@@ -1,4 +1,5 @@
 -- profile_advice.lua: why an access is not wider, and what to write so that it is; in words.
+local plural = require "cuttle.plural"
 local short = require "cuttle.short"
 local M = {}
 
@@ -53,7 +54,7 @@ local function texts_of(access)
   return is_layout and access.mma and of_mma[access.mma] or texts[access.why]
 end
 
-local function n_of(n, what) return ("%s %s%s"):format(short(n), what, n == 1 and "" or "s") end
+local function n_of(n, what) return plural(short(n), what) end
 
 -- "24.6k requests and 98.3k wavefronts".
 local function figures(counts)

@@ -2,6 +2,7 @@
 local lists = require "cuttle.lists"
 local advice = require "cuttle.profile_advice"
 local cost = require "cuttle.profile_cost"
+local plural = require "cuttle.plural"
 local predict = require "cuttle.predict"
 local short = require "cuttle.short"
 local M = {}
@@ -34,7 +35,7 @@ function M.each_text(access)
   local n = is_shared and access.wavefronts / math.max(access.requests, 1)
     or access.sectors_per_request
   local text = n < 1000 and ("%.3g"):format(n) or short(n)
-  return ("%s %s%s"):format(text, is_shared and "wavefront" or "sector", text == "1" and "" or "s")
+  return plural(text, is_shared and "wavefront" or "sector")
 end
 
 function M.efficiency_text(access)
@@ -144,9 +145,9 @@ local function l2_summary(l2)
     out[1] = "L2: there are too many boxes to say what blocks of a wave share"
     return out
   end
-  out[1] = ("L2: %d wave%s of up to %d blocks (%d on each of %s's %d multiprocessors); memory "
-    .. "delivers `by waves` at most, `once` at least"):format(l2.waves, l2.waves == 1 and "" or "s",
-    l2.wave_blocks, l2.blocks_per_sm, l2.device, l2.sms)
+  out[1] = ("L2: %s of up to %d blocks (%d on each of %s's %d multiprocessors); memory "
+    .. "delivers `by waves` at most, `once` at least"):format(
+    plural(l2.waves, "wave"), l2.wave_blocks, l2.blocks_per_sm, l2.device, l2.sms)
   local p = l2.product
   if p then
     out[2] = ("  %d x %d tiles of C, %d at once: by waves %s of %s and %s; rectangles of %d x %d "
@@ -171,9 +172,9 @@ end
 local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
 
 local function head_of(kernel)
-  return ("%s  %s:%d  grid %s, block %s, %d launch%s"):format(kernel.name, kernel.file,
-    kernel.line, sizes(kernel.grid), sizes(kernel.block), kernel.launches,
-    kernel.launches == 1 and "" or "es")
+  return ("%s  %s:%d  grid %s, block %s, %s"):format(kernel.name, kernel.file,
+    kernel.line, sizes(kernel.grid), sizes(kernel.block),
+    plural(kernel.launches, "launch"))
 end
 
 -- 0.00023 ms -> "230 ns": three digits that count.
@@ -288,8 +289,8 @@ function M.summary(profile, kernel)
         short(t.shared_load_conflicts), short(t.shared_store_conflicts))
   end
   out[#out + 1] = arithmetic(t)
-  out[#out + 1] = ("occupancy on sm_%d: %d block%s, %d of %d warps, limited by %s; %s registers, "
-    .. "%d bytes shared"):format(profile.sm, o.blocks, o.blocks == 1 and "" or "s", o.warps,
+  out[#out + 1] = ("occupancy on sm_%d: %s, %d of %d warps, limited by %s; %s registers, "
+    .. "%d bytes shared"):format(profile.sm, plural(o.blocks, "block"), o.warps,
       o.max_warps, table.concat(o.limited_by, " and "), kernel.registers or "unknown",
       kernel.shared_bytes)
   if kernel.registers_unknown and not kernel.refused then

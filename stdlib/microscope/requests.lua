@@ -474,9 +474,8 @@ function M.recorded(launch, name, limits, ...)
   end
   list.is_sure = is_settled and not by_line.is_unsure
   if #list == 0 then
-    local n = limits.blocks or 1
-    fail("nothing accessed %s in the first %s, which ran; run more with {blocks = n}", name,
-      n == 1 and "block" or n .. " blocks")
+    fail("nothing accessed %s in the %d blocks that ran; run more with {blocks = n}", name,
+      limits.blocks or 1)
   end
   return tensor, list, is_settled
 end

@@ -4,6 +4,7 @@
 -- A value is a node {op =, its operands..., code =, thread =, block =}. What only moves a value is
 -- none. Nodes that many share exist once.
 local internal = ...
+local plural = require "cuttle.plural"
 local M = {}
 
 local BEGIN <const>, TAKE <const>, WANT <const>, BYTE <const> = 0, 1, 2, 3
@@ -356,18 +357,17 @@ local function distance_text(level)
   return ("of %ss %s apart"):format(level.by, level.distances or level.distance)
 end
 
-local function terms_text(n) return n == 1 and "1 term" or n .. " terms" end
+local function terms_text(n) return plural(n, "term") end
 
 local function level_text(level)
   local at = level.line and (", %s:%d"):format(level.chunk, level.line) or ""
   if level.how == "in pairs" then
     return ("%s added in pairs, %s%s"):format(terms_text(level.n), distance_text(level), at)
   elseif level.how == "in no fixed order" then
-    local what = level.op ~= "atomics" and "writes" or level.n == 1 and "atomic addition"
-      or "atomic additions"
-    if level.n == 1 then return ("1 %s%s"):format(what, at) end
-    return ("%d %s in no fixed order: the bits%s may change from launch to launch%s"):format(
-      level.n, what, level.op == "atomics" and " of floats" or "", at)
+    local what = plural(level.n, level.op == "atomics" and "atomic addition" or "write")
+    if level.n == 1 then return what .. at end
+    return ("%s in no fixed order: the bits%s may change from launch to launch%s"):format(
+      what, level.op == "atomics" and " of floats" or "", at)
   elseif level.how == "on the way" then
     return level.op .. at
   elseif level.k then

@@ -4,6 +4,7 @@
 -- the element, and to record these, with the others of their clusters. What made the element there
 -- is what makes it on a GPU. Values only: the conditions and indices on the way are not followed.
 local lists = require "cuttle.lists"
+local plural = require "cuttle.plural"
 local tiles = require "cuttle.tiles"
 local given = require "cuttle.launch_given"
 local errors = require "cuttle.fail"
@@ -235,8 +236,7 @@ Trace.__index = Trace
 Trace.__name = "Trace"
 
 function Trace:__tostring()
-  local out = { ("%s%s: %d event%s"):format(self.tensor, self.element, #self.rows,
-    #self.rows == 1 and "" or "s") }
+  local out = { ("%s%s: %s"):format(self.tensor, self.element, plural(#self.rows, "event")) }
   for _, block in ipairs(self.blocks) do
     out[#out + 1] = "block " .. index_text(block.number, self.grid)
     for _, line in ipairs(block.lines) do
@@ -311,8 +311,8 @@ end
 local function offset_of(tensor, name, crd)
   local layout = tensor.layout
   if #crd ~= rank(layout) then
-    fail("%s%s has %d mode%s, but %s has the shape %s", name, crd_text(crd), #crd,
-      #crd == 1 and "" or "s", name, layout.shape)
+    fail("%s%s has %d modes, but %s has the shape %s", name, crd_text(crd), #crd, name,
+      layout.shape)
   end
   local index = {}
   for i = 1, #crd do

@@ -3,6 +3,7 @@
 local fail = require "cuttle.fail".fail
 local lists = require "cuttle.lists"
 local grid = require "cuttle.picture_grid"
+local plural = require "cuttle.plural"
 local M = {}
 
 -- A number, name or list of them as a list of mode numbers.
@@ -66,8 +67,8 @@ function M.add_panels(picture, layout, role, how)
   if size(layout) == 0 then
     picture.notes[#picture.notes + 1] = ("%s has no elements"):format(layout)
   elseif more > 0 then
-    picture.notes[#picture.notes + 1] = ("%d more panel%s of %s"):format(
-      more, more == 1 and "" or "s", layout)
+    picture.notes[#picture.notes + 1] = ("%s of %s"):format(plural(more, "more panel"),
+      layout)
   end
   return panels
 end

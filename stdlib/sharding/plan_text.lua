@@ -1,6 +1,7 @@
 -- plan_text.lua: a plan as a table: steps, collectives, axes, bytes a device receives, time by the
 -- model, and the shardings after each step.
 local lists = require "cuttle.lists"
+local plural = require "cuttle.plural"
 local shardings = require "cuttle.sharding"
 local M = {}
 
@@ -35,8 +36,8 @@ local is_right = { true, false, false, true, true, false } -- the columns of num
 --- The printed plan.
 function M.text(plan)
   local from, to = plan.from, plan.to
-  local head = ("plan of (%s), %d byte%s an element, over %s\nfrom %s to %s"):format(
-    table.concat(from.shape, ","), plan.item, plan.item == 1 and "" or "s", from.mesh,
+  local head = ("plan of (%s), %s an element, over %s\nfrom %s to %s"):format(
+    table.concat(from.shape, ","), plural(plan.item, "byte"), from.mesh,
     shardings.text(from, to), shardings.text(to, to))
   if #plan.steps == 0 then return head .. "\nno steps: the same memory" end
   local rows = { { "step", "collective", "axes", "bytes", "time", "gives" } }

@@ -171,9 +171,8 @@ end
 
 local function check_rank(r, spec)
   if #spec.modes ~= #r.shape then
-    tiles.fail(r.op, "'%s' has %d mode%s, the tensor (%s) has %d; write one entry for each mode, "
-      .. "such as M, M@data or _", r.text, #spec.modes, #spec.modes == 1 and "" or "s",
-      table.concat(r.shape, ","), #r.shape)
+    tiles.fail(r.op, "'%s' has %d modes, the tensor (%s) has %d; write one entry for each mode, "
+      .. "such as M, M@data or _", r.text, #spec.modes, table.concat(r.shape, ","), #r.shape)
   end
   for i, n in ipairs(r.shape) do
     if n < 1 then tiles.fail(r.op, "mode %d of the tensor has no elements", i - 1) end

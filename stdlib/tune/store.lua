@@ -11,6 +11,7 @@
 -- written as \x09.
 local internal = ...
 local lists = require "cuttle.lists"
+local plural = require "cuttle.plural"
 local M = {}
 
 local HEAD <const> = "# Results of tune: name, how, ms, device, driver, key, configuration, source"
@@ -44,8 +45,7 @@ end
 -- cut is no row.
 local function fault_of(row, n)
   if n ~= #fields then
-    return ("%d %s between tabs; a result has %d"):format(n, n == 1 and "field" or "fields",
-      #fields)
+    return ("%s between tabs; a result has %d"):format(plural(n, "field"), #fields)
   elseif not ranks[row.how] then
     return ("'%s' in place of measured, partial or predicted"):format(row.how)
   elseif not is_time(row.ms) then

@@ -9,6 +9,7 @@ local judging = require "cuttle.tune_judge"
 local bits = require "cuttle.tune_bits"
 local keys = require "cuttle.tune_key"
 local option_names = require "cuttle.option_names"
+local plural = require "cuttle.plural"
 local race = require "cuttle.race"
 local sources = require "cuttle.tune_source"
 local spaces = require "cuttle.space"
@@ -352,9 +353,7 @@ end
 function Tuned:__tostring()
   local rows = store.distinct(rows_of(self))
   if #rows == 0 then
-    local n = #self.candidates
-    return ("%s: %d %s, no results"):format(self.name, n,
-      n == 1 and "configuration" or "configurations")
+    return ("%s: %s, no results"):format(self.name, plural(#self.candidates, "configuration"))
   end
   return store.table(rows)
 end

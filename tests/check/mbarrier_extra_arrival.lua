@@ -3,7 +3,7 @@ local k = kernel("twice", function(x)
   local full = mbarrier(1, 1)
   sync_threads()
   if threadIdx.x % 32 == 0 then
-    full:arrive_expect_tx(64) -- finds: arrive: the 1 arrival of this phase of full[0] has come, and it waits for 128 bytes; one of the next phase must come after these
+    full:arrive_expect_tx(64) -- finds: arrive: this phase of full[0] has had its 1 arrival, and it waits for 128 bytes; one of the next phase must come after these
   end
   x[threadIdx.x] = 1
 end)

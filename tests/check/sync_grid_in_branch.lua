@@ -3,7 +3,7 @@ local k = kernel("phases", function(x, n)
   local b = blockIdx.x
   if b < n then
     x[b * 32 + threadIdx.x] = 1
-    sync_grid() -- finds: sync_grid: block (0,0,0) waits, but 1 of 8 blocks never comes: block (7,0,0) has ended; all blocks of the grid must reach it
+    sync_grid() -- finds: sync_grid: block (0,0,0) waits for 1 of 8 blocks that never come: block (7,0,0) has ended; all blocks of the grid must reach it
     x[(b + 1) % n * 32 + threadIdx.x] = 2
   end
 end)

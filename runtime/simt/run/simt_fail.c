@@ -353,15 +353,15 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
     ct_part_add(&rest, "; ");
     left *= job->program->n_cluster;
     ct_part_int(&rest, left);
-    ct_part_add(&rest, left == 1 ? " block has" : " blocks have");
-    ct_part_add(&rest, " not begun: wait only for blocks with lower numbers, or launch with "
-                       "cooperative = true");
+    ct_part_add(&rest,
+                " blocks have not begun: wait only for blocks with lower numbers, or launch with "
+                "cooperative = true");
   }
   int64_t n_at_grid = atomic_load(&job->n_at_grid);
   if (n_at_grid > 0) {
     ct_part_add(&rest, "; ");
     ct_part_int(&rest, n_at_grid);
-    ct_part_add(&rest, n_at_grid == 1 ? " block waits in sync_grid" : " blocks wait in sync_grid");
+    ct_part_add(&rest, " blocks wait in sync_grid");
   }
   add_ranks(&rest, job);
   return ct_fail(

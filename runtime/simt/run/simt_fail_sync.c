@@ -84,21 +84,17 @@ bool ct_simt_waits_alike(const CtWorker *k, const CtWarp *a, const CtWarp *b) {
   return x.in == y.in && x.slot == y.slot && x.parity == y.parity;
 }
 
-static const char *plural(int64_t n, const char *one, const char *more) {
-  return n == 1 ? one : more;
-}
-
 /* "1 arrival and 49152 bytes are missing" */
 static void add_missing(Text *t, const CtMbar *b) {
   uint32_t n = ct_mbar_missing(b);
   if (n > 0) {
-    add(t, "%u %s", n, plural(n, "arrival", "arrivals"));
+    add(t, "%u arrivals", n);
   }
   if (b->tx > 0) {
-    add(t, "%s%d %s", n > 0 ? " and " : "", b->tx, plural(b->tx, "byte", "bytes"));
+    add(t, "%s%d bytes", n > 0 ? " and " : "", b->tx);
   }
   if (n > 0 || b->tx > 0) {
-    add(t, " %s missing", plural((int64_t)n + ct_max(b->tx, 0), "is", "are"));
+    add(t, " are missing");
   }
   if (b->tx < 0) {
     add(t, "%s%d bytes have arrived that no arrive_expect_tx has counted", n > 0 ? ", and " : "",
@@ -201,8 +197,7 @@ static void add_others(Text *t, const CtWorker *k, const char *text) {
     }
   }
   if (n_alike > 0) {
-    add(t, "; so %s %d more %s of the cluster", plural(n_alike, "does", "do"), n_alike,
-        plural(n_alike, "block", "blocks"));
+    add(t, "; the same holds for %d more blocks of the cluster", n_alike);
   }
   add(t, "%s", others.s);
   if (n_others > MAX_NAMED) {
@@ -278,25 +273,24 @@ static CtStatus report_grid(const CtWorker *k, CtErr *err) {
     add(&t, ": block (%lld,%lld,%lld)", (long long)ended->bid[0], (long long)ended->bid[1],
         (long long)ended->bid[2]);
     if (n_ended > 1) {
-      add(&t, " and %lld more", (long long)n_ended - 1);
+      add(&t, " and %lld more have ended", (long long)n_ended - 1);
+    } else {
+      add(&t, " has ended");
     }
-    add(&t, " %s ended", plural(n_ended, "has", "have"));
   }
   return ct_fail(err, CT_EINVAL,
-                 "sync_grid: block %s waits, but %lld of %lld blocks never %s%s; all "
+                 "sync_grid: block %s waits for %lld of %lld blocks that never come%s; all "
                  "blocks of the grid must reach it",
-                 ct_part_block(k).s, (long long)n_missing, (long long)job->n_blocks,
-                 plural(n_missing, "comes", "come"), t.s);
+                 ct_part_block(k).s, (long long)n_missing, (long long)job->n_blocks, t.s);
 }
 
 static CtStatus report_arrivals(const CtWorker *k, const CtSimtBuf *buf, CtErr *err) {
   const CtFail *f = &k->fail;
-  return ct_fail(err, CT_EINVAL,
-                 "arrive: the %u %s of this phase of %s[%lld] %s come, and it waits for %d bytes; "
-                 "one of the next phase must come after these",
-                 buf->arrivals, plural(buf->arrivals, "arrival", "arrivals"), buf->name,
-                 (long long)f->off, plural(buf->arrivals, "has", "have"),
-                 (int)ct_mbar_at(f->warp, f->buf, f->off)->tx);
+  return ct_fail(
+      err, CT_EINVAL,
+      "arrive: this phase of %s[%lld] has had its %u arrivals, and it waits for %d bytes; "
+      "one of the next phase must come after these",
+      buf->name, (long long)f->off, buf->arrivals, (int)ct_mbar_at(f->warp, f->buf, f->off)->tx);
 }
 
 static CtStatus report_rank(const CtWorker *k, CtErr *err) {

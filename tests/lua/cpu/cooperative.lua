@@ -52,7 +52,7 @@ local skipped = kernel("skipped", function(t)
   t[blockIdx.x] = 1
 end)
 print(says(function() skipped{grid = 8, block = 64, cooperative = true}(zeros(i32, 8)) end))
--- expect: sync_grid: block (0,0,0) waits, but 2 of 8 blocks never come: block (6,0,0) and 1 more have ended; all blocks of the grid must reach it
+-- expect: sync_grid: block (0,0,0) waits for 2 of 8 blocks that never come: block (6,0,0) and 1 more have ended; all blocks of the grid must reach it
 local looping = kernel("looping", function(t)
   if blockIdx.x == 3 then
     while atomic_load(t, 0) == 0 do end

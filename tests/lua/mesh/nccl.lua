@@ -260,7 +260,7 @@ e:run("all_reduce", {{rank = 0, group = {0, 1}, src = a, dst = a}, {rank = 1, gr
   src = b, dst = b}})
 ]]), "^cuttle: nccl: rank %d waited 0.3 s in all_reduce of 1 f32 over all axes, x.lua:%d+; ")
 fails("too few devices", "", script [[require "cuttle.engine_nccl".open(mesh{a = 9}, "shard")]],
-  "x.lua:1: shard: mesh .* has 9 ranks, but there are 8 CUDA devices; a rank is one device")
+  "x.lua:1: shard: mesh .* has 9 ranks, but CUDA has 8 devices; a rank is one device")
 fails("a sum that NCCL lacks", "", script((prelude:gsub("MESH", "{data = 2}")) .. [[
 local a, b = zeros(i16, 1):to "cuda:0", zeros(i16, 1):to "cuda:1"
 e:run("all_reduce", {{rank = 0, group = {0, 1}, src = a, dst = a}, {rank = 1, group = {0, 1},

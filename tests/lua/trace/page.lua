@@ -60,8 +60,8 @@ os.remove(path)
 refuse(trace, launcher, {x = {5}}, { htm = path })
 -- expect: trace: 'htm' is not an option; {html = "trace.html"} was expected
 refuse(trace, launcher, {x = {5}}, y)
--- expect: trace: this launch has its arguments; 1 more were given, and none was expected
+-- expect: trace: this launch has its arguments; 1 more was given, and none was expected
 refuse(sum_order, launcher, {x = {5}}, { html = path })
--- expect: sum_order: this launch has its arguments; 1 more were given, and none was expected
+-- expect: sum_order: this launch has its arguments; 1 more was given, and none was expected
 refuse(timeline, launcher, {}, y)
--- expect: timeline: this launch has its arguments; 1 more were given, and none was expected
+-- expect: timeline: this launch has its arguments; 1 more was given, and none was expected
