@@ -43,6 +43,10 @@ void bind_to_mbarrier(lua_State *L, int idx, const char *op, uint32_t *buf, CtVa
 /* The value of an option `multicast`: blocks of the cluster, by bits (an i32); 0: it is nil. */
 CtVal bind_to_multicast(lua_State *L, int idx, const char *op);
 bool bind_is_mbarrier(lua_State *L, int idx); /* or several */
+/* The block's own shared tensor in an argument, whose place in another block gets something; the rank of that block in
+   the launch's clusters (an i32). */
+const Tensor *bind_to_receiver(lua_State *L, int idx, const CtIr *ir, const char *op);
+CtVal bind_to_rank(lua_State *L, int idx, const CtIr *ir, const char *op);
 
 /* Each adds its functions to the module table at `module` and its methods to the table at
    `methods`. */

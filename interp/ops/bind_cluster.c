@@ -65,15 +65,20 @@ static int lang_map_shared_rank(lua_State *L) { /* tensor, rank */
 
 /* --- asynchronous stores ----------------------------------------------------------------------------- */
 
-static const Tensor *to_receiver(lua_State *L, const CtIr *ir) {
-  const Tensor *t = tensor_check_live(L, 1, "st_async");
-  tensor_check_memory(L, 1, "st_async");
+const Tensor *bind_to_receiver(lua_State *L, int idx, const CtIr *ir, const char *op) {
+  const Tensor *t = tensor_check_live(L, idx, op);
+  tensor_check_memory(L, idx, op);
   if (t->space != CT_SHARED || ir->bufs[t->buf].remote != 0 || t->is_guarded) {
     diag_error(L,
-               "st_async: %s is not the block's own shared memory; pass a tensor made by shared: "
-               "the argument rank says whose memory gets the value",
-               tensor_push_title(L, 1));
+               "%s: %s is not the block's own shared memory; pass a tensor made by shared: the "
+               "argument rank says whose memory is written",
+               op, tensor_push_title(L, idx));
   }
+  return t;
+}
+
+static const Tensor *to_receiver(lua_State *L, const CtIr *ir) {
+  const Tensor *t = bind_to_receiver(L, 1, ir, "st_async");
   if (ct_dtypes[t->dtype].bits != 32 && ct_dtypes[t->dtype].bits != 64) {
     diag_error(L, "st_async: %s has elements of %s, %d bits; it stores values of 32 or 64 bits",
                tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[t->dtype].bits);
@@ -82,17 +87,20 @@ static const Tensor *to_receiver(lua_State *L, const CtIr *ir) {
 }
 
 /* The rank must be that of a block of the launch's clusters. */
-static CtVal to_rank(lua_State *L, int idx, const CtIr *ir) {
+CtVal bind_to_rank(lua_State *L, int idx, const CtIr *ir, const char *op) {
   int size = (int)ct_ir_cluster_size(ir);
   if (size == 1) {
-    diag_error(L, "st_async: the launch has no clusters, so there is no other block to store to; "
-                  "launch with {cluster = n}, or write to the tensor");
+    diag_error(
+        L,
+        "%s: the launch has no clusters, so there is no other block to store to; launch with "
+        "{cluster = n}, or write to the tensor",
+        op);
   }
   (void)value_settle(L, idx);
   if (lua_type(L, idx) == LUA_TNUMBER) {
-    (void)bind_to_index(L, idx, 0, size - 1, "st_async", "rank");
+    (void)bind_to_index(L, idx, 0, size - 1, op, "rank");
   }
-  return value_to(L, idx, CT_i32, "st_async: rank");
+  return value_to(L, idx, CT_i32, lua_pushfstring(L, "%s: rank", op));
 }
 
 static int lang_st_async(lua_State *L) { /* tensor, coordinate, value, mbarrier, rank */
@@ -107,7 +115,7 @@ static int lang_st_async(lua_State *L) { /* tensor, coordinate, value, mbarrier,
   }
   call_need_sm(L, ir, "st_async", 90);
   const Tensor *t = to_receiver(L, ir);
-  s.rank = to_rank(L, 5, ir);
+  s.rank = bind_to_rank(L, 5, ir, "st_async");
   bind_to_mbarrier(L, 4, "st_async", &s.bar, &s.slot);
   s.value = value_to(L, 3, t->dtype, "st_async");
   s.offset = access_offset(L, t, bind_to_tuple(L, 2, &cx, "st_async"), "st_async");

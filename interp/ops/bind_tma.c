@@ -152,9 +152,33 @@ static CtTmaReduce to_reduction(lua_State *L, int idx) {
   return CT_TMA_NONE;
 }
 
+/* To the memory of another block: src, dst, mbarrier, rank. */
+static int send(lua_State *L, CtIr *ir) {
+  uint32_t bar;
+  CtVal slot;
+  if (lua_gettop(L) != 4) {
+    diag_error(
+        L,
+        "tma_store: %d arguments, one of them an mbarrier; tma_store(src, dst, mbarrier, rank) "
+        "stores to another block of the cluster",
+        lua_gettop(L));
+  }
+  call_need_sm(L, ir, "tma_store", 90);
+  CtView from = access_view(L, 1, "tma_store");
+  (void)bind_to_receiver(L, 2, ir, "tma_store");
+  CtView to = access_view(L, 2, "tma_store");
+  bind_to_mbarrier(L, 3, "tma_store", &bar, &slot);
+  CtVal rank = bind_to_rank(L, 4, ir, "tma_store");
+  diag_try(L, ct_ir_tma_send(ir, &from, &to, bar, slot, rank, diag_err(L)));
+  return 0;
+}
+
 static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
   CtIr *ir = front_here(L, "tma_store");
   CtTmaCall call = {.op = "tma_store"};
+  if (bind_is_mbarrier(L, 3)) {
+    return send(L, ir);
+  }
   lua_settop(L, 3);
   call.shared = access_view(L, 1, call.op);
   to_tile(L, 2, &call);

@@ -28,7 +28,7 @@ static const Field event_fields[] = {
 static const Field work_fields[] = {FIELD(CtTimeEvent, global), FIELD(CtTimeEvent, shared)};
 
 static void push_event(lua_State *L, const CtTimeline *t, const CtTimeEvent *e) {
-  static const char *const agents[CT_AGENT_COUNT] = {[CT_AGENT_BAR] = "st_async",
+  static const char *const agents[CT_AGENT_COUNT] = {[CT_AGENT_BAR] = "remote",
                                                      [CT_AGENT_WGMMA] = "wgmma",
                                                      [CT_AGENT_BULK] = "bulk",
                                                      [CT_AGENT_UMMA] = "tcgen05"};

@@ -342,6 +342,7 @@ void ct_emit_ptx(CtEmit *e, const CtInst *inst);
 void ct_emit_printf(CtEmit *e, CtVal v); /* emit_message.c */
 void ct_emit_assert(CtEmit *e, CtVal v);
 void ct_emit_tma(CtEmit *e, CtVal v); /* emit_tma.c */
+void ct_emit_tma_send(CtEmit *e, CtVal v);
 void ct_emit_try_cancel(CtEmit *e, CtVal v);
 void ct_emit_wgmma_holds(CtEmit *e, CtVal v); /* emit_wgmma_wait.c: for a fence or a wait */
 /* emit_mark.c: what a kernel with marks records; nothing without. */

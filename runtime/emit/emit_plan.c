@@ -232,6 +232,9 @@ static void use_tma(CtEmit *e, const CtTma *tma, uint32_t pos) {
   if (tma->bar != 0) {
     ct_emit_use_buf(e, tma->bar);
   }
+  if (tma->from != 0) {
+    ct_emit_use_buf(e, tma->from);
+  }
 }
 
 static void use_for(CtEmit *e, CtVal v, uint32_t pos) {

@@ -280,6 +280,7 @@ static void write_nothing(CtEmit *e, CtVal v) {
 /* --- all of them -------------------------------------------------------------------------------- */
 
 #define write_tma ct_emit_tma
+#define write_tma_send ct_emit_tma_send
 #define write_try_cancel ct_emit_try_cancel
 #define write_mark ct_emit_mark
 #define write_tmem_alloc ct_emit_tmem_alloc

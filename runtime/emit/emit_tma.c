@@ -107,6 +107,13 @@ static void write_store(CtText *t, const char *name, int n, CtTmaReduce reduce, 
   ct_text_printf(t, "%s : \"memory\");\n}\n", policy_operand(has_hint));
 }
 
+/* "sA", "sA + 64" */
+static void put_place(CtEmit *e, const char *sep, uint32_t buf, CtVal offset) {
+  const CtInst *at = ct_inst(e->ir, offset);
+  bool is_first = at->op == CT_OP_CONST && at->imm.i == 0;
+  ct_emit_put(e, is_first ? "%s%s" : "%s%s + %m", sep, e->buf_names[buf], offset);
+}
+
 void ct_emit_tma(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtTma *tma = inst->u.tma;
@@ -130,9 +137,7 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
   if (is_load) {
     ct_emit_put(e, ", &%s[%v]", e->buf_names[tma->bar], tma->slot);
   }
-  const CtInst *at = ct_inst(e->ir, tma->offset);
-  bool is_first = at->op == CT_OP_CONST && at->imm.i == 0;
-  ct_emit_put(e, is_first ? ", %s" : ", %s + %m", e->buf_names[tma->buf], tma->offset);
+  put_place(e, ", ", tma->buf, tma->offset);
   if (tma->mask != 0) {
     ct_emit_put(e, ", %c", tma->mask);
   }
@@ -140,6 +145,18 @@ void ct_emit_tma(CtEmit *e, CtVal v) {
     ct_text_printf(&e->body, ", %s()", policy);
   }
   ct_text_puts(&e->body, ");");
+  ct_emit_end(e);
+}
+
+void ct_emit_tma_send(CtEmit *e, CtVal v) {
+  const CtInst *inst = ct_inst(e->ir, v);
+  const CtTma *tma = inst->u.tma;
+  ct_emit_begin(e, inst->loc);
+  ct_emit_put(e, "%s(", ct_emit_help(e, CT_HELP_TMA_SEND));
+  put_place(e, "", tma->from, tma->crd[0]);
+  put_place(e, ", ", tma->buf, tma->offset);
+  ct_emit_put(e, ", &%s[%v], %c, %d);", e->buf_names[tma->bar], tma->slot, tma->mask,
+              (int)ct_dtype_span(e->ir->bufs[tma->buf].dtype, tma->count));
   ct_emit_end(e);
 }
 
@@ -162,11 +179,9 @@ void ct_emit_try_cancel(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   const CtTma *tma = inst->u.tma;
   const char *name = make_try_cancel(e, tma->mask != 0);
-  const CtInst *at = ct_inst(e->ir, tma->offset);
-  bool is_first = at->op == CT_OP_CONST && at->imm.i == 0;
   ct_emit_begin(e, inst->loc);
   ct_emit_put(e, "%s(&%s[%v]", name, e->buf_names[tma->bar], tma->slot);
-  ct_emit_put(e, is_first ? ", %s" : ", %s + %m", e->buf_names[tma->buf], tma->offset);
+  put_place(e, ", ", tma->buf, tma->offset);
   ct_text_puts(&e->body, ");");
   ct_emit_end(e);
 }

@@ -121,6 +121,7 @@ static void note(CtIr *ir, CtVal v) {
     case CT_OP_MBAR_INIT: ct_ir_written(ir, (uint32_t)inst->imm.i); break;
     case CT_OP_TMEM_ALLOC: ct_ir_written(ir, ir->bufs[inst->imm.i].address); break;
     case CT_OP_CLC_TRY_CANCEL:
+    case CT_OP_TMA_SEND:
     case CT_OP_TMA_LOAD: ct_ir_written(ir, inst->u.tma->buf); break;
     case CT_OP_TMA_STORE: ct_ir_written(ir, ir->maps[inst->u.tma->map].buf); break;
     case CT_OP_TENSOR_AT: ir->may_overlap = true; break;

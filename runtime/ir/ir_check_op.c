@@ -367,7 +367,7 @@ static const char *response_fault(const CtIr *ir, const CtTma *tma) {
   for (int i = 0; i < CT_TMA_DIMS; i++) {
     is = is && tma->crd[i] == 0;
   }
-  return !is ? "a request with options of boxes"
+  return !is || tma->from != 0 ? "a request with options of boxes"
          : tma->buf == 0 || b->space != CT_SHARED || b->dtype != CT_u64 || b->remote != 0 ||
                  tma->offset == 0 || !has_type(ir, tma->offset, SET(i32)) ||
                  !has_barrier(ir, tma) || (tma->mask != 0 && !has_type(ir, tma->mask, SET(i32)))
@@ -375,13 +375,37 @@ static const char *response_fault(const CtIr *ir, const CtTma *tma) {
              : NULL;
 }
 
+static bool is_own_shared(const CtIr *ir, uint32_t buf) {
+  return buf != 0 && ir->bufs[buf].space == CT_SHARED && ir->bufs[buf].remote == 0;
+}
+
+static const char *send_fault(const CtIr *ir, const CtTma *tma) {
+  bool is = !tma->is_cancel && tma->map == 0 && !tma->is_of_pair && tma->reduce == CT_TMA_NONE;
+  for (int i = 1; i < CT_TMA_DIMS; i++) {
+    is = is && tma->crd[i] == 0;
+  }
+  return !is ? "a copy to another block with options of boxes"
+         : !is_own_shared(ir, tma->buf) || !is_own_shared(ir, tma->from) ||
+                 ir->bufs[tma->buf].dtype != ir->bufs[tma->from].dtype || tma->count == 0 ||
+                 ct_ir_is_packed(ir, tma->buf) ||
+                 ct_dtype_span(ir->bufs[tma->buf].dtype, tma->count) % CT_TMA_UNIT != 0 ||
+                 tma->offset == 0 || !has_type(ir, tma->offset, SET(i32)) ||
+                 !has_type(ir, tma->crd[0], SET(i32)) || !has_barrier(ir, tma) ||
+                 !has_type(ir, tma->mask, SET(i32))
+             ? "a copy to another block without a tensor, an mbarrier or a rank"
+             : NULL;
+}
+
 static const char *box_fault(const CtIr *ir, const CtInst *inst) {
   const CtTma *tma = inst->u.tma;
   bool is_load = inst->op == CT_OP_TMA_LOAD;
+  if (inst->op == CT_OP_TMA_SEND && tma != NULL) {
+    return send_fault(ir, tma);
+  }
   if (inst->op == CT_OP_CLC_TRY_CANCEL && tma != NULL) {
     return response_fault(ir, tma);
   }
-  if (tma != NULL && tma->is_cancel) {
+  if (tma != NULL && (tma->is_cancel || tma->from != 0)) {
     return "a box of a request";
   }
   if (tma == NULL || tma->map >= ir->n_maps || tma->offset == 0) {

@@ -21,7 +21,7 @@ KNOWN(CtWgmma, 56);
 KNOWN(CtTextOut, 24);
 KNOWN(CtTextPlace, 16);
 KNOWN(CtEscape, 72);
-KNOWN(CtTma, 72);
+KNOWN(CtTma, 80);
 KNOWN(CtInst, 96);
 KNOWN(CtRegionInfo, 12);
 KNOWN(CtParam, 32);
@@ -164,6 +164,7 @@ static const CtField tma_rows[] = {
     CT_ROW(CtTma, buf, UINT, BUFS),        CT_ROW(CtTma, offset, UINT, VALUES),
     CT_EACH(CtTma, crd, UINT, VALUES),     CT_ROW(CtTma, bar, UINT, BUFS),
     CT_ROW(CtTma, slot, UINT, VALUES),     CT_ROW(CtTma, mask, UINT, VALUES),
+    CT_ROW(CtTma, from, UINT, BUFS),       CT_ROW(CtTma, count, UINT, NONE),
     CT_ROW(CtTma, is_of_pair, BOOL, NONE), CT_ROW(CtTma, reduce, UINT, REDUCTIONS),
     CT_ROW(CtTma, cache, UINT, CACHES),    CT_PART(CtTma, boxes, shape_boxes)};
 const CtShape ct_shape_tma = CT_SHAPE(CtTma, CtTma, tma_rows);

@@ -156,7 +156,11 @@ static void print_masked(Printer *p, int64_t imm) {
 
 /* "A_map (%12, 0) sA + %13 full[%14]" */
 static void print_tma(Printer *p, const CtTma *tma) {
-  const CtTmaMap *map = tma->is_cancel ? NULL : &p->ir->maps[tma->map];
+  const CtTmaMap *map = tma->is_cancel || tma->from != 0 ? NULL : &p->ir->maps[tma->map];
+  if (tma->from != 0) {
+    ct_text_printf(p->out, " %u of %s + ", tma->count, p->ir->bufs[tma->from].name);
+    print_value(p, tma->crd[0]);
+  }
   if (map != NULL) {
     ct_text_printf(p->out, " %s map %u (", map->name, tma->map);
     for (int i = 0; i < map->n; i++) {
@@ -173,7 +177,7 @@ static void print_tma(Printer *p, const CtTma *tma) {
     ct_text_putc(p->out, ']');
   }
   if (tma->mask != 0) {
-    ct_text_puts(p->out, " multicast ");
+    ct_text_puts(p->out, tma->from != 0 ? " rank " : " multicast ");
     print_value(p, tma->mask);
   }
   ct_text_puts(p->out, tma->is_of_pair ? " of pair" : "");

@@ -294,45 +294,100 @@ CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) {
   return add_call(ir, &store, CT_OP_TMA_STORE, err);
 }
 
-/* --- work of clusters that have not begun --------------------------------------------------------------- */
+/* --- boxes without a map ------------------------------------------------------------------------------- */
 
-enum { RESPONSE_WORDS = 2, RESPONSE_BYTES = 16 };
-
-static bool is_response(CtIr *ir, const CtView *v, CtErr *err) {
+/* How many elements of shared memory a view has, side by side, from a multiple of 16 bytes on; 0: it is none. */
+static int64_t size_in_row(CtIr *ir, const CtView *v, CtErr *err) {
   CtAlg g = ct_ir_alg(ir, err);
   CtLayout flat = al_coalesce(&g, v->layout, NULL);
-  return al_ok(&g) && ct_layout_is_static(flat) && ct_guard_n(v) == 0 &&
-         ir->bufs[v->buf].space == CT_SHARED && ir->bufs[v->buf].dtype == CT_u64 &&
-         ct_is_const(al_size(&g, flat), RESPONSE_WORDS) && ct_layout_at(flat, 1) == 1 &&
-         ct_ir_facts(ir, v->offset).div % RESPONSE_WORDS == 0;
+  const CtBuf *b = &ir->bufs[v->buf];
+  if (!al_ok(&g) || !ct_layout_is_static(flat) || ct_guard_n(v) > 0 || b->swizzle.bits != 0 ||
+      b->space != CT_SHARED || b->remote != 0 || ct_ir_is_packed(ir, v->buf)) {
+    return 0;
+  }
+  CtInt n = al_size(&g, flat);
+  bool in_row = n.v == 1 || (ct_layout_at(flat, 1) == 1 && ct_layout_at(flat, n.v - 1) == n.v - 1);
+  int64_t unit = ct_dtype_count(b->dtype, CT_TMA_UNIT);
+  return in_row && ct_ir_facts(ir, v->offset).div % unit == 0 ? n.v : 0;
 }
+
+/* Adds one that has no map. */
+static CtStatus add_without_map(CtIr *ir, CtOp op, const CtTma *tma) {
+  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
+  CtVal v = ct_ir_append(ir, op, CT_VOID);
+  if (own == NULL || v == 0) {
+    ir->failed = true;
+    return CT_OK;
+  }
+  *own = *tma;
+  ir->insts[v].u.tma = own;
+  ct_ir_align_shared(ir, tma->buf, CT_TMA_UNIT);
+  ct_ir_written(ir, tma->buf);
+  return CT_OK;
+}
+
+static CtStatus check_row(CtIr *ir, const CtView *v, int64_t *n, CtErr *err) {
+  *n = size_in_row(ir, v, err);
+  if (*n == 0) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "tma_store: the elements of %s do not lie side by side in the block's own shared "
+        "memory, from a multiple of 16 bytes on; between blocks, bytes are copied as they "
+        "lie: pass the whole memory, as of s = shared(f32, 64) and view(s, layout)",
+        ct_ir_view_name(ir, v));
+  }
+  return CT_OK;
+}
+
+CtStatus ct_ir_tma_send(CtIr *ir, const CtView *from, const CtView *to, uint32_t bar, CtVal slot,
+                        CtVal rank, CtErr *err) {
+  int64_t n, n_to;
+  CtDtype dtype = ir->bufs[from->buf].dtype, to_dtype = ir->bufs[to->buf].dtype;
+  CtStatus status = check_row(ir, from, &n, err);
+  status = status == CT_OK ? check_row(ir, to, &n_to, err) : status;
+  if (status != CT_OK) {
+    return status;
+  }
+  if (n != n_to || dtype != to_dtype || ct_dtype_span(dtype, n) % CT_TMA_UNIT != 0) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "tma_store: %s is %lld elements of %s, and %s %lld of %s; between blocks both have "
+        "one type and one size, a multiple of 16 bytes",
+        ct_ir_view_name(ir, from), (long long)n, ct_dtypes[dtype].name, ct_ir_view_name(ir, to),
+        (long long)n_to, ct_dtypes[to_dtype].name);
+  }
+  const CtTma tma = {.buf = to->buf,
+                     .offset = ct_ir_val(ir, to->offset, CT_i32),
+                     .crd = {ct_ir_val(ir, from->offset, CT_i32)},
+                     .bar = bar,
+                     .slot = slot,
+                     .mask = rank,
+                     .from = from->buf,
+                     .count = (uint32_t)n};
+  ct_ir_align_shared(ir, from->buf, CT_TMA_UNIT);
+  return add_without_map(ir, CT_OP_TMA_SEND, &tma);
+}
+
+/* --- work of clusters that have not begun --------------------------------------------------------------- */
+
+enum { RESPONSE_WORDS = 2 };
 
 CtStatus ct_ir_try_cancel(CtIr *ir, const CtView *response, uint32_t bar, CtVal slot, CtVal mask,
                           CtErr *err) {
-  if (!is_response(ir, response, err)) {
+  if (ir->bufs[response->buf].dtype != CT_u64 || size_in_row(ir, response, err) != RESPONSE_WORDS) {
     return ct_fail(err, CT_EINVAL,
                    "clc_try_cancel: %s cannot take a response; it has 16 bytes of shared memory at "
                    "a multiple of 16: declare shared(u64, 2), or shared(u64, {2, n}) for n of them "
                    "and pass one as response(_, i)",
                    ct_ir_view_name(ir, response));
   }
-  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
-  CtVal offset = ct_ir_val(ir, response->offset, CT_i32);
-  CtVal v = ct_ir_append(ir, CT_OP_CLC_TRY_CANCEL, CT_VOID);
-  if (own == NULL || v == 0) {
-    ir->failed = true;
-    return CT_OK;
-  }
-  *own = (CtTma){.is_cancel = true,
-                 .buf = response->buf,
-                 .offset = offset,
-                 .bar = bar,
-                 .slot = slot,
-                 .mask = mask};
-  ir->insts[v].u.tma = own;
-  ct_ir_align_shared(ir, response->buf, RESPONSE_BYTES);
-  ct_ir_written(ir, response->buf);
-  return CT_OK;
+  const CtTma tma = {.is_cancel = true,
+                     .buf = response->buf,
+                     .offset = ct_ir_val(ir, response->offset, CT_i32),
+                     .bar = bar,
+                     .slot = slot,
+                     .mask = mask};
+  return add_without_map(ir, CT_OP_CLC_TRY_CANCEL, &tma);
 }
 
 void ct_ir_load_response(CtIr *ir, const CtView *response, CtVal words[2]) {
@@ -373,8 +428,11 @@ uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {
 
 void ct_tma_each_operand(const CtIr *ir, const CtTma *tma, void (*fn)(void *ud, CtVal operand),
                          void *ud) {
-  const CtTmaMap *map = tma->is_cancel ? NULL : &ir->maps[tma->map];
+  const CtTmaMap *map = tma->is_cancel || tma->from != 0 ? NULL : &ir->maps[tma->map];
   fn(ud, tma->offset);
+  if (tma->from != 0) {
+    fn(ud, tma->crd[0]);
+  }
   for (int i = 0; map != NULL && i < map->n; i++) {
     fn(ud, tma->crd[i]);
   }

@@ -71,10 +71,13 @@ typedef struct CtTma {
   CtVal crd[CT_TMA_DIMS]; /* i32: of the box's first element in the map's dimensions */
   uint32_t bar;           /* TMA_LOAD: the buffer of barriers, and which one (i32) */
   CtVal slot;
-  CtVal mask;      /* TMA_LOAD, i32: blocks of the cluster that get the box; 0: this one */
+  CtVal
+      mask; /* i32. TMA_LOAD: blocks of the cluster that get the box; 0: this one. TMA_SEND: the rank of the one that does */
   bool is_of_pair; /* TMA_LOAD: its bytes complete on the barrier of the pair's even block */
   bool
       is_cancel; /* CLC_TRY_CANCEL: 16 bytes at `offset` of `buf` are the answer; it has no map and no coordinates */
+  uint32_t from;  /* TMA_SEND: what is read, shared; crd[0]: from which element on; it has no map */
+  uint32_t count; /* TMA_SEND: elements */
   CtTmaReduce reduce;
   CtCacheHint cache; /* of the tensor */
   CtTmaBoxes boxes;  /* of its call */
@@ -107,6 +110,10 @@ typedef struct CtTmaCall {
 CtStatus ct_ir_tma_load(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
 /* Nobody waits for a store: bar, slot and mask are not read. */
 CtStatus ct_ir_tma_store(CtIr *ir, const CtTmaCall *call, CtErr *err) CT_NODISCARD;
+/* Copies `from` to the same elements of `to` as another block of the cluster has it; the bytes complete on that block's
+   barrier (PTX ISA, cp.async.bulk.shared::cluster.shared::cta). Elements lie side by side, from a multiple of 16 bytes on. */
+CtStatus ct_ir_tma_send(CtIr *ir, const CtView *from, const CtView *to, uint32_t bar, CtVal slot,
+                        CtVal rank, CtErr *err) CT_NODISCARD;
 /* Asks for a cluster's work (PTX ISA, clusterlaunchcontrol.try_cancel). The answer goes to `response`, two u64 side by
    side in shared memory; mask: 0, or all blocks of the cluster get it, each at its own barrier. */
 CtStatus ct_ir_try_cancel(CtIr *ir, const CtView *response, uint32_t bar, CtVal slot, CtVal mask,

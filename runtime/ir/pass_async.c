@@ -168,8 +168,9 @@ static bool tma_meets(const Order *o, Flow f, const CtInst *inst) {
   if (t->is_cancel) {
     return meets(o, f, (Access){.buf = t->buf, .writes = true});
   }
+  uint32_t other = t->from != 0 ? t->from : o->ir->maps[t->map].buf;
   return meets(o, f, (Access){.buf = t->buf, .writes = loads}) ||
-         meets(o, f, (Access){.buf = o->ir->maps[t->map].buf, .writes = !loads});
+         meets(o, f, (Access){.buf = other, .writes = !loads});
 }
 
 static bool element_meets(const Order *o, Flow f, const CtInst *inst) {

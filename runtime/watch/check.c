@@ -174,10 +174,13 @@ static void look_at_row(void *ud, int64_t off, int64_t bytes) {
   look_at_access(l->k, &l->a, false);
 }
 
-/* Checks what a box accesses of its tensor, lane by lane and row by row. */
-static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *shared) {
+/* Checks what a box accesses of its tensor, row by row, or what a block sends of its memory; `ranks`: the blocks that get
+   the box. */
+static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *shared,
+                         uint32_t ranks) {
   BoxLook l = {k, *shared};
   CtWarp *w = shared->w;
+  int lane = ct_first_lane(shared->mask);
   l.a.buf_index = t->global;
   l.a.buf = &w->worker->job->program->bufs[t->global];
   l.a.mem = &w->mem[t->global];
@@ -185,11 +188,14 @@ static void look_at_rows(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *s
   l.a.writes = t->is_store;
   l.a.is_atomic = t->reduce != 0;
   l.a.agent = t->is_store ? CT_AGENT_BULK_WRITE : shared->agent;
+  l.a.bar_rank = (int8_t)ct_first_lane(ranks);
+  l.a.ends =
+      (ranks & (ranks - 1)) != 0 && k->clocks != NULL ? ct_clock_ends(k, shared, ranks) : NULL;
   l.a.pos = l.a.own_pos;
   memset(l.a.own_pos, 0, sizeof l.a.own_pos);
-  for (uint32_t rest = shared->mask; rest != 0; rest &= rest - 1) {
-    l.a.mask = rest & -rest;
-    (void)ct_simt_tma_rows(w, t, ct_first_lane(rest), look_at_row, &l);
+  (void)ct_simt_tma_rows(w, t, lane, look_at_row, &l);
+  if (t->is_send && k->clocks != NULL) {
+    ct_clock_note_sent(k, &l.a);
   }
 }
 
@@ -209,21 +215,36 @@ static bool is_of_pair(const CtSimtProgram *p, const CtIn *code) {
          p->tiles[code->imm].blocks == 2;
 }
 
-/* Checks a box in shared memory: in each block of the cluster that gets it. The first lane says
-   which blocks these are. */
-static void look_at_box(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
+/* Checks a lane's box: in the shared memory of each block of the cluster that gets it, and in the tensor. */
+static void look_at_box(CtCheckWorker *k, const CtSimtTma *t, const CtAccess *a) {
   const CtWorker *worker = a->w->worker;
   const CtSimtProgram *p = worker->job->program;
-  const CtSimtTma *t = &p->tmas[code->imm];
-  uint32_t ranks = ct_simt_tma_ranks(a->w, t, ct_first_lane(a->w->mask));
-  for (; ranks != 0; ranks &= ranks - 1) {
-    int rank = ct_first_lane(ranks);
-    if (rank < p->n_cluster) {
-      look_at_access(k - worker->rank + rank, a, false);
+  uint32_t ranks = ct_simt_tma_ranks(a->w, t, ct_first_lane(a->mask));
+  ranks &= (1u << p->n_cluster) - 1;
+  for (uint32_t rest = ranks; rest != 0; rest &= rest - 1) {
+    int rank = ct_first_lane(rest);
+    if (t->is_send && k->clocks != NULL) {
+      ct_clock_look_at_remote(k, a, &worker->team[rank]);
     }
+    look_at_access(k - worker->rank + rank, a, false);
   }
-  if (ct_global_is_watched(k->check, t->global)) {
-    look_at_rows(k, t, a);
+  if (ranks != 0 && (t->is_send || ct_global_is_watched(k->check, t->global))) {
+    look_at_rows(k, t, a, ranks);
+  }
+}
+
+/* The lanes may name different blocks and barriers. */
+static void look_at_boxes(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
+  const CtSimtTma *t = &a->w->worker->job->program->tmas[code->imm];
+  const int32_t(*lanes)[CT_LANES] = (const int32_t(*)[CT_LANES])ct_simt_tma_of(a->w)->lanes;
+  CtAccess one = *a;
+  one.pos = one.own_pos;
+  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
+    one.mask = rest & -rest;
+    one.bar_slot = lanes[CT_TMA_BAR][ct_first_lane(rest)];
+    if (t->is_store || (uint64_t)one.bar_slot < (uint64_t)a->w->mem[t->bar].n) {
+      look_at_box(k, t, &one);
+    }
   }
 }
 
@@ -262,7 +283,7 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
       if (a[i].agent == CT_AGENT_BULK && k->clocks != NULL && a[i].mask != 0) {
         ct_clock_note_store(k, &a[i]);
       }
-      look_at_box(k, code, &a[i]);
+      look_at_boxes(k, code, &a[i]);
     } else if (is_of_pair(k->k->job->program, code)) {
       look_at_pair(k, &a[i]);
     } else {

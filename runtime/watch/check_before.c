@@ -1,7 +1,20 @@
 /* check_before.c: see check_before.h. */
 #include "check_before.h"
 
+#include "check_clock_row.h"
 #include "check_flag.h"
+
+/* Does the warp know that a copy to several blocks is over in each? */
+static bool has_ended(const CtCheckWorker *k, const CtCheckEvent *e, int32_t warp, int lane) {
+  const CtClocks *c = k->clocks;
+  uint32_t slot = e->component % ct_clock_per_block(c) - c->n_warps;
+  bool has = true;
+  for (int rank = 0; rank < (int)c->n_blocks && has; rank++) {
+    has = e->ends[rank] == 0 ||
+          ct_clock_is_before(k, ct_clock_of_slot(c, rank, slot), e->ends[rank], warp, lane, false);
+  }
+  return has;
+}
 
 /* Do the clocks of a cluster say so? Of another block's copy, they say when it was over. */
 static bool is_before_by_clock(const CtCheckWorker *k, const CtCheckEvent *old,
@@ -9,7 +22,9 @@ static bool is_before_by_clock(const CtCheckWorker *k, const CtCheckEvent *old,
   CtEventEnd end = {.component = old->component, .clock = old->clock};
   return k->clocks != NULL && old->home == now->home &&
          (old->block == now->block || ct_check_end_of(old, &end)) &&
-         ct_clock_is_before(k, old->component, end.clock, now->warp, lane, by_agent);
+         (old->ends != NULL
+              ? has_ended(k, old, now->warp, lane)
+              : ct_clock_is_before(k, old->component, end.clock, now->warp, lane, by_agent));
 }
 
 /* The threads know of the older access. So do agents, if its warp or a thread that knew of it called a fence since. The

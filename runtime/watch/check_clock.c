@@ -6,14 +6,6 @@
 
 #include <string.h>
 
-bool ct_clock_is_wanted(const CtSimtProgram *p) {
-  bool wanted = p->n_cluster > 1 || p->has_named || p->has_wgmma || p->has_tcgen05 || p->n_tmas > 0;
-  for (uint32_t b = 1; b < p->n_bufs; b++) {
-    wanted = wanted || p->bufs[b].arrivals > 0;
-  }
-  return wanted;
-}
-
 /* --- components and rows ---------------------------------------------------------------------------- */
 
 static uint32_t *named_row(const CtClocks *c, int rank, int64_t id, int which) {
@@ -106,73 +98,7 @@ static void meet(const CtClocks *c, int rank, int32_t warp) {
   *apart = 0;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------- */
-
-static bool take(CtCheck *c, uint32_t **out, size_t n) {
-  *out = ct_arena_alloc(&c->arena, (n + 1) * sizeof **out);
-  return *out != NULL;
-}
-
-static size_t n_named(const CtClocks *c) { return 2 * CT_NAMED_BARRIERS * (size_t)c->n_blocks; }
-
-CtClocks *ct_clock_open(CtCheck *check) {
-  const CtSimtProgram *p = check->job->program;
-  CtClocks *c = ct_arena_alloc(&check->arena, sizeof *c);
-  if (c == NULL || !take(check, &c->slot_of, p->n_bufs)) {
-    return NULL;
-  }
-  c->n_warps = (uint32_t)p->n_warps;
-  c->n_blocks = (uint32_t)p->n_cluster;
-  c->n_agents = p->has_tcgen05 ? CT_CLOCK_AGENTS_OF_TCGEN05 : CT_CLOCK_AGENTS;
-  for (uint32_t b = 1; b < p->n_bufs; b++) {
-    c->slot_of[b] = c->n_slots;
-    c->n_slots += p->bufs[b].arrivals > 0 ? (uint32_t)p->bufs[b].n : 0;
-  }
-  c->n = c->n_blocks * ct_clock_per_block(c);
-  size_t slots = (size_t)c->n_blocks * c->n_slots, warps = (size_t)c->n_blocks * c->n_warps;
-  size_t width = 2 * (size_t)c->n;
-  bool ok = take(check, &c->warps, warps * width) && take(check, &c->acc, slots * width) &&
-            take(check, &c->done, slots * width) &&
-            take(check, &c->named, 2 * CT_NAMED_BARRIERS * c->n_blocks * width) &&
-            take(check, &c->cluster, 2 * width) && take(check, &c->grid, 2 * width) &&
-            take(check, &c->made, slots) && take(check, &c->own, warps) &&
-            take(check, &c->begun, slots) && take(check, &c->copies, slots) &&
-            take(check, &c->copied_in, slots) && take(check, &c->turns, slots) &&
-            take(check, &c->passed, slots) && take(check, &c->apart, warps) &&
-            take(check, &c->groups, warps * c->n_agents) &&
-            take(check, &c->tensor, p->has_tcgen05 ? warps * (size_t)c->n : 0);
-  c->lane_rows = ct_arena_alloc(&check->arena, (warps * CT_LANES) * sizeof *c->lane_rows);
-  ok = ok && c->lane_rows != NULL;
-  c->acc_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->acc_known);
-  c->done_known = ct_arena_alloc(&check->arena, (slots + 1) * sizeof *c->done_known);
-  c->named_known = ct_arena_alloc(&check->arena, n_named(c) * sizeof *c->named_known);
-  c->cluster_known = ct_arena_alloc(&check->arena, 2 * sizeof *c->cluster_known);
-  ok = ok && c->acc_known != NULL && c->done_known != NULL && c->named_known != NULL &&
-       c->cluster_known != NULL;
-  c->far = ct_arena_alloc(&check->arena, c->n_blocks * (size_t)c->n * sizeof *c->far);
-  c->stores = ct_arena_alloc(&check->arena, warps * sizeof *c->stores);
-  return ok && c->far != NULL && c->stores != NULL ? c : NULL;
-}
-
-static void clear_known(const CtCheckWorker *k, CtKnowledge **known, size_t n) {
-  for (size_t i = 0; known != NULL && i < n; i++) {
-    ct_known_clear(k->check->alloc, &known[i]);
-  }
-}
-
-void ct_clock_close(CtCheckWorker *k) {
-  const CtClocks *c = k->clocks;
-  if (c != NULL) {
-    clear_known(k, c->acc_known, (size_t)c->n_blocks * c->n_slots);
-    clear_known(k, c->done_known, (size_t)c->n_blocks * c->n_slots);
-    clear_known(k, c->named_known, n_named(c));
-    clear_known(k, c->cluster_known, 2);
-    for (size_t i = 0; c->lane_rows != NULL && i < (size_t)c->n_blocks * c->n_warps * CT_LANES;
-         i++) {
-      ct_free(k->check->alloc, c->lane_rows[i], 2 * (size_t)c->n * sizeof **c->lane_rows);
-    }
-  }
-}
+/* --- blocks ------------------------------------------------------------------------------------------------ */
 
 void ct_clock_begin_block(CtCheckWorker *k) {
   CtClocks *c = k->clocks;
@@ -189,9 +115,11 @@ void ct_clock_begin_block(CtCheckWorker *k) {
       memset(tensor_row(c, rank, i), 0, c->n * sizeof *c->tensor);
     }
   }
-  clear_known(k, &c->acc_known[slots], c->n_slots);
-  clear_known(k, &c->done_known[slots], c->n_slots);
-  clear_known(k, named_known(c, rank, 0, 0), 2 * CT_NAMED_BARRIERS);
+  ct_clock_forget_promises(k, slots, c->n_slots);
+  memset(&c->sent[slots * c->n_blocks], 0, (size_t)c->n_blocks * c->n_slots * sizeof *c->sent);
+  ct_clock_clear_known(k, &c->acc_known[slots], c->n_slots);
+  ct_clock_clear_known(k, &c->done_known[slots], c->n_slots);
+  ct_clock_clear_known(k, named_known(c, rank, 0, 0), 2 * CT_NAMED_BARRIERS);
   for (size_t i = slots; i < slots + c->n_slots; i++) {
     clear_row(c, ct_clock_row(c, c->acc, i));
     clear_row(c, ct_clock_row(c, c->done, i));
@@ -202,7 +130,7 @@ void ct_clock_begin_block(CtCheckWorker *k) {
     clear_row(c, named_row(c, rank, id, 1));
   }
   if (rank == 0) {
-    clear_known(k, c->cluster_known, 2);
+    ct_clock_clear_known(k, c->cluster_known, 2);
     clear_row(c, ct_clock_row(c, c->cluster, 0));
     clear_row(c, ct_clock_row(c, c->cluster, 1));
     clear_row(c, ct_clock_row(c, c->grid, 0));
@@ -292,7 +220,7 @@ static void commit_products(const CtClocks *c, int rank, const CtWarp *w, uint32
   }
 }
 
-/* Are these the bytes of an ST_ASYNC? They release what its thread did before (PTX ISA, st.async). */
+/* Is it an ST_ASYNC? Its bytes release what its thread did before (PTX ISA, st.async). */
 static bool is_of_store(const CtCheckWorker *k, const CtSyncNote *note) {
   return k->code[ct_check_index(k, note->in)].u.op == CT_SIMT_MBAR;
 }
@@ -306,16 +234,43 @@ static void hand_on_from(CtCheckWorker *k, const CtSyncNote *note, uint32_t *acc
   hand_on(k, note->w, 1u << note->lane, acc, &c->acc_known[slot]);
 }
 
+/* What an ST_ASYNC that begins will hand on. */
+static void promise(CtCheckWorker *k, const CtSyncNote *note, size_t slot) {
+  CtPromise *p = ct_clock_add_promise(k, slot);
+  if (p != NULL) {
+    uint32_t component = ct_clock_of_warp(k->clocks, k->k->rank, note->w->index);
+    p->clock = ct_clock_warp_row(k->clocks, k->k->rank, note->w->index)[component];
+    hand_on(k, note->w, 1u << note->lane, p->row, &p->known);
+  }
+}
+
+/* The bytes of the oldest one to the barrier have come. */
+static void keep_promise(CtCheckWorker *k, const CtSyncNote *note, uint32_t *acc, size_t slot) {
+  const CtClocks *c = k->clocks;
+  const CtPromise *p = c->promised[slot];
+  if (p != NULL) { /* NULL: there was no memory */
+    ct_clock_keep_far(k, note, ct_clock_of_warp(c, k->k->rank, note->w->index), p->clock);
+    join(c, acc, p->row);
+    k->no_memory = !ct_known_join(k->check->alloc, &c->acc_known[slot], p->known) || k->no_memory;
+    ct_clock_forget_promise(k, &c->promised[slot]);
+  }
+}
+
 static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   CtClocks *c = k->clocks;
   int own = k->k->rank;
   size_t slot = ct_clock_slot_index(c, note->rank, note->buf, note->slot);
   uint32_t *acc = ct_clock_row(c, c->acc, slot), *done = ct_clock_row(c, c->done, slot);
+  if (note->kind != CT_SYNC_COMPLETE) { /* of a copy, its beginning is looked at */
+    ct_clock_look_at_use(k, note, slot);
+  }
   if (note->kind == CT_SYNC_ISSUE) {
     c->begun[slot]++;
+    if (is_of_store(k, note)) {
+      promise(k, note, slot);
+    }
     return;
   }
-  ct_clock_look_at_use(k, note, slot);
   if (note->kind == CT_SYNC_PASS) {
     if (note->rank == own) {
       c->passed[slot] = c->turns[slot];
@@ -332,7 +287,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
     c->copied_in[slot] = ct_check_index(k, note->in);
     set(c, acc, ct_clock_of_slot(c, note->rank, (uint32_t)(slot % c->n_slots)), ++c->copies[slot]);
     if (is_of_store(k, note)) {
-      hand_on_from(k, note, acc, slot);
+      keep_promise(k, note, acc, slot);
     }
   } else if (note->agent == CT_AGENT_UMMA) {
     commit_products(c, own, note->w, acc);
@@ -528,7 +483,8 @@ void ct_clock_stamp(const CtCheckWorker *k, int32_t warp, const CtAccess *a, CtC
   e->agent = (uint8_t)agent;
   switch (agent) {
     case CT_AGENT_BAR:
-      rank = a->is_of_pair ? rank & ~1 : rank;
+      rank = a->bar_rank >= 0 ? a->bar_rank : a->is_of_pair ? rank & ~1 : rank;
+      e->ends = a->ends;
       slot = ct_clock_slot_index(c, rank, a->bar, a->bar_slot);
       e->component = ct_clock_of_slot(c, rank, (uint32_t)(slot % c->n_slots));
       e->clock = c->begun[slot] + 1;

@@ -19,7 +19,8 @@
    - A wait that goes on takes over what was handed on in the phases that are complete.
      sync_threads does both for all warps of the block.
    - A copy with CT_AGENT_BAR becomes known to those who wait for the phase in which its bytes
-     come.
+     come. Of one to several blocks, each has its own phase; its source has been read when all are over
+     (CtCheckEvent.ends). A store by ST_ASYNC also hands on what its warp knew when it began.
    - What flags hand on is in no row (check_flag.h); a moment that they hand on has the row of its
      warp.
    - Work of CT_AGENT_WGMMA and CT_AGENT_BULK becomes known to a warp that has waited for its
@@ -72,6 +73,20 @@ typedef struct CtLastStore {
   int32_t thread;
 } CtLastStore;
 
+/* The last copy from the memory of a block to an mbarrier of another block; clock 0: there was none. */
+typedef struct CtSentCopy {
+  uint32_t clock, in, buf;
+  int32_t thread;
+} CtSentCopy;
+
+/* What an ST_ASYNC hands on when its bytes come: what its warp knew when it began. */
+typedef struct CtPromise {
+  struct CtPromise *next;
+  CtKnowledge *known;
+  uint32_t clock; /* of the warp */
+  uint32_t row[];
+} CtPromise;
+
 /* The clocks of a cluster. A row has 2 * n numbers: what threads see of the n components, then
    what agents see. Arrays "by rank and warp" hold the warps of all blocks of the cluster; a slot
    is one mbarrier of a block. */
@@ -90,8 +105,11 @@ struct CtClocks {
   uint32_t *own;    /* by rank and warp: the clock up to which its lanes know each other's work */
   uint32_t *begun;  /* by rank and slot: how many copies to the barrier have begun, */
   uint32_t *copies; /* and how many of these have completed, in the same order */
-  uint32_t *copied_in; /* by rank and slot: the instruction of the last one */
-  uint32_t *turns;     /* by rank and slot: its complete phases */
+  uint32_t *copied_in;  /* by rank and slot: the instruction of the last one */
+  CtPromise **promised; /* by rank and slot: of the stores under way, the oldest first */
+  CtSentCopy *sent;     /* by rank, and rank and slot of the barrier */
+  CtArena ends;         /* CtCheckEvent.ends */
+  uint32_t *turns;      /* by rank and slot: its complete phases */
   uint32_t
       *passed; /* by rank and slot: the phases that a warp of that block knows to be complete */
   CtFarArrival *far;   /* by rank and component: its last arrival at a barrier of that block */
@@ -131,7 +149,11 @@ void ct_clock_end_cluster(
 void ct_clock_barrier(CtCheckWorker *k); /* sync_threads */
 void ct_clock_sync_warp(CtCheckWorker *k, int32_t warp);
 void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a); /* what a tma_store reads */
-void ct_clock_end_block(CtCheckWorker *k);                     /* a block that has not failed */
+void ct_clock_note_sent(CtCheckWorker *k,
+                        const CtAccess *a); /* what a copy to another block reads */
+/* By rank, the clocks of a copy that begins now to the barriers of these blocks; NULL: no memory. */
+const uint32_t *ct_clock_ends(CtCheckWorker *k, const CtAccess *a, uint32_t ranks);
+void ct_clock_end_block(CtCheckWorker *k); /* a block that has not failed */
 /* Reports an access to the shared memory of another block if that block may not have begun. */
 void ct_clock_look_at_remote(CtCheckWorker *k, const CtAccess *a, const CtWorker *owner);
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note);

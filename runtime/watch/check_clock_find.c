@@ -137,6 +137,7 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
 static const char *name_of(const CtSimtProgram *p, uint32_t in) {
   const CtIn *code = &p->code[in];
   return !ct_in_is(code, CT_INS_TMA)    ? "st_async"
+         : p->tmas[code->imm].is_send   ? "tma_store"
          : p->tmas[code->imm].is_cancel ? "clc_try_cancel"
                                         : "tma_load";
 }
@@ -168,6 +169,7 @@ static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
 
 void ct_clock_end_block(CtCheckWorker *k) {
   const CtSimtProgram *p = k->k->job->program;
+  ct_clock_look_at_sent(k);
   for (int32_t i = 0; i < (int32_t)k->clocks->n_warps; i++) {
     look_at_store(k, i);
   }

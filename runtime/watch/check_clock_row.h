@@ -72,4 +72,15 @@ void ct_clock_look_at_use(CtCheckWorker *k, const CtSyncNote *note, size_t slot)
 void ct_clock_keep_far(CtCheckWorker *k, const CtSyncNote *note, uint32_t component,
                        uint32_t clock);
 
+/* check_clock_open.c: forgets n of these. */
+void ct_clock_clear_known(const CtCheckWorker *k, CtKnowledge **known, size_t n);
+
+/* check_clock_copy.c. An ST_ASYNC begins: adds an empty promise, or NULL, without memory; forgets the oldest one of a list,
+   or all of these slots. */
+CtPromise *ct_clock_add_promise(CtCheckWorker *k, size_t slot);
+void ct_clock_forget_promise(const CtCheckWorker *k, CtPromise **at);
+void ct_clock_forget_promises(const CtCheckWorker *k, size_t first, size_t n);
+/* Reports copies from the block's memory of which it does not know that they are over. */
+void ct_clock_look_at_sent(CtCheckWorker *k);
+
 #endif

@@ -99,17 +99,14 @@ static bool is_seen(const Touch *t, const CtCheckEvent *old, int lane, bool old_
          atomic_load(&g->proxied[old->block]) > old->seq;
 }
 
-/* Is it the work of an agent, whose end the clocks know? Of a copy that may go to other blocks of
-   a cluster only, they do not know it. */
-static bool is_of_agent(const CtCheckWorker *k, const CtCheckEvent *e) {
-  const CtSimtProgram *p = k->k->job->program;
-  return e->agent == CT_AGENT_BULK_WRITE ||
-         (e->agent == CT_AGENT_BAR && (p->n_cluster == 1 || !p->tmas[p->code[e->in].imm].has_mask));
+/* Is it the work of an agent, whose end the clocks know? */
+static bool is_of_agent(const CtCheckEvent *e) {
+  return e->agent == CT_AGENT_BULK_WRITE || e->agent == CT_AGENT_BAR;
 }
 
 /* Does an access of the same launch come before this one? */
 static bool is_before(const Touch *t, const CtCheckEvent *old, CtLanePair lanes) {
-  return ct_is_before(t->k, old, &t->event, lanes, is_of_agent(t->k, old), false);
+  return ct_is_before(t->k, old, &t->event, lanes, is_of_agent(old), false);
 }
 
 static bool is_ordered(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {

@@ -54,8 +54,10 @@ typedef struct CtCheckEvent {
   uint64_t seq; /* the launch's clock, which proxy fences advance */
   uint64_t
       done; /* of an asynchronous copy's source: when it was waited for, or CT_NOT_DONE; else 0 */
-  uint32_t time;                 /* of the warp, which its releases and fences advance */
-  uint32_t component, clock;     /* check_clock.h */
+  uint32_t time;             /* of the warp, which its releases and fences advance */
+  uint32_t component, clock; /* check_clock.h */
+  const uint32_t *
+      ends; /* of a copy to several blocks: by rank, the clock of its barrier there; NULL: of another event */
   CtEventEnd end;                /* of a copy that was waited for: then */
   const struct CtLaneView *view; /* what its lanes know of others in this epoch; NULL: nothing */
   uint8_t rank;                  /* of its block in the cluster */
@@ -413,6 +415,7 @@ static inline void ct_check_event_of(const CtCheckWorker *k, const CtIn *in, int
   e->done = 0;
   e->seq = atomic_load_explicit(&k->check->root->clock, memory_order_relaxed);
   e->component = e->clock = 0;
+  e->ends = NULL;
   e->agent = CT_AGENT_NONE;
   if (k->clocks != NULL) {
     ct_clock_stamp(k, warp, NULL, e);

@@ -260,6 +260,14 @@ static const char *clock_order(const CtFound *f, const Words *w) {
     case CT_AGENT_BAR:
       return w->other_writes
                  ? "; a thread that waits for that phase of its mbarrier sees what it copies"
+             : f->kind == CT_CHECK_RACE_SHARED
+                 ? "; it has read once that phase of its mbarrier is over: let a thread of the other "
+                   "block wait for it and arrive here, as at empty[i]:arrive(rank), and wait for that "
+                   "before %l"
+             : w->is_cluster
+                 ? "; TMA reads by another path: write there after a wait for that phase in each block "
+                   "that gets the copy, and put fence_proxy_async(\"global\") after a write that it is "
+                   "to read"
                  : "; TMA reads by another path: write there after a wait for that phase of its "
                    "mbarrier, and put fence_proxy_async(\"global\") after a write that it is to read";
     case CT_AGENT_WGMMA:

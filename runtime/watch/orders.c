@@ -8,18 +8,20 @@
 
 /* Do copies complete on the barriers of this buffer? */
 static bool is_copied_to(const CtSimtProgram *p, uint32_t buf) {
-  for (uint32_t i = 0; i < p->n_tmas; i++) {
-    if (!p->tmas[i].is_store && p->tmas[i].bar == buf) {
-      return true;
-    }
+  bool is = false;
+  for (uint32_t i = 0; i < p->n_tmas && !is; i++) {
+    is = !p->tmas[i].is_store && p->tmas[i].bar == buf;
   }
-  return false;
+  for (uint32_t b = 1; b < p->n_bufs && !is; b++) {
+    is = p->bufs[b].bar == buf; /* by ST_ASYNC */
+  }
+  return is;
 }
 
 /* The barriers of buffers below `end` on which copies complete. */
 static int32_t n_copied_to(const CtSimtProgram *p, uint32_t end) {
   int64_t n = 0;
-  for (uint32_t b = 1; p->n_tmas > 0 && b < end; b++) {
+  for (uint32_t b = 1; b < end; b++) {
     n += p->bufs[b].arrivals > 0 && is_copied_to(p, b) ? p->bufs[b].n : 0;
   }
   return (int32_t)ct_min(n, CT_ORDER_THREADS + 1);

@@ -382,10 +382,10 @@ static void sync_mbar(CtTimeline *t, const CtSyncNote *note) {
   } else if (note->kind == CT_SYNC_COMPLETE) {
     e.kind = CT_TIME_LOAD;
     e.n = note->n;
-    e.agent = note->w->worker->job->program->code[note->in - note->w->worker->job->code].u.op ==
-                      CT_SIMT_MBAR
-                  ? CT_AGENT_BAR /* of an ST_ASYNC */
-                  : CT_AGENT_NONE;
+    const CtSimtProgram *p = note->w->worker->job->program;
+    const CtIn *code = &p->code[note->in - note->w->worker->job->code];
+    bool is_remote = code->u.op == CT_SIMT_MBAR || p->tmas[code->imm].is_send;
+    e.agent = is_remote ? CT_AGENT_BAR : CT_AGENT_NONE;
   }
   add(t, note->in, note->w, &e);
   t->phases[at] += note->kind != CT_SYNC_PASS && note->turns;

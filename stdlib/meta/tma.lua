@@ -58,11 +58,18 @@ function tma_load(src, dst, bar, options) end
 --- One thread calls tma_store. If ordinary stores wrote the shared memory, the writers must first
 --- call `fence_proxy_async()` and then a barrier. The option `reduce` combines the new elements
 --- with the old ones: "add", "min", "max", "and", "or" or "xor". tma_store needs sm_90.
---- See: tma_store_commit, tma_store_wait; tma_load has an example.
---- CuTe: SM90_TMA_STORE, SM90_TMA_REDUCE_ADD, copy. PTX: cp.reduce.async.bulk.tensor. MoYe: none.
+---
+--- With an mbarrier and a rank, dst is shared memory, too. The block of the cluster with that rank
+--- gets the bytes at the same place, and its own mbarrier counts them, as those of a tma_load. There
+--- is no group to wait for. A thread of that block sees the tile after its wait for the phase; src
+--- may be written again once this block has learnt of that. Elements of src and dst lie side by
+--- side, a multiple of 16 bytes. sync_cluster must come between mbarrier and the first copy.
+--- See: tma_store_commit, tma_store_wait, st_async; tma_load has an example.
+--- CuTe: SM90_TMA_STORE, SM90_TMA_REDUCE_ADD, copy. PTX: cp.reduce.async.bulk. MoYe: none.
 ---@param src Tensor in shared memory
 ---@param dst Tensor a tile of a tma_tensor, of the same shape
 ---@param options? {reduce: string}
+---@overload fun(src: Tensor, dst: Tensor, bar: MbarrierElement, rank: integer)
 function tma_store(src, dst, options) end
 
 --- Ends a group, which contains this thread's stores since the previous group.

@@ -12,7 +12,7 @@ M.model = {
   flag = 1500,      -- from a rank's change of a flag until another one sees it
   copy = 600,       -- from the issue of a tma_load until its first byte is there
   copy_bytes = 64,  -- that all copies of a block bring in a cycle
-  remote = 200,     -- from the issue of an st_async until its value is there
+  remote = 200,     -- from an st_async, or a tma_store to another block, until its value is there
   store = 300,      -- until a tma_store has read its source, and as many bytes a cycle
   macs = 512,       -- multiply-adds of 16 bits of a tensor core in a cycle; warp i uses core i % 4
   mma = 30,         -- from the issue of a wgmma until it begins, when the tensor core is free
@@ -179,7 +179,7 @@ function Player:move(w, e, latency, list)
 end
 
 function play:load(w, e)
-  local latency = e.agent == "st_async" and self.model.remote or self.model.copy
+  local latency = e.agent == "remote" and self.model.remote or self.model.copy
   local copy = self:move(w, e, latency, self.copies)
   copy.what = M.barrier_text(self.barriers[e.barrier])
   copy.rank = self.barriers[e.barrier].rank

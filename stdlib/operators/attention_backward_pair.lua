@@ -7,7 +7,6 @@
 -- later. A group writes P' and dS' of a tile when
 --   - the other group's part of the last dQ has been read: so it is done with the last P' and dS';
 --   - the other block is done with the last dS' that was sent, and so all of it has been read.
-local internal = ...
 local tiles = require "cuttle.attention_backward_tiles"
 local turns = require "cuttle.attention_backward_turns"
 local of_first_lane = tiles.of_first_lane
@@ -71,10 +70,7 @@ end
 
 -- dS' of the next tile will come.
 function Joined:expect()
-  if self.is_one then
-    internal.kernel.ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$full], $bytes;", nil,
-      { full = self.full, bytes = self.bytes }, function() end)
-  end
+  if self.is_one then self.full:arrive_expect_tx(self.bytes) end
 end
 
 --- dS' of the other block is there.
@@ -118,23 +114,6 @@ end
 
 -- {====== The warp that sends ======
 
--- The block's dS' to the other block, whose barrier counts the bytes.
-local function send(smem, full, other)
-  local bytes = size(smem.own_dS) * smem.own_dS.dtype.bits // 8
-  internal.kernel.ptx([[
-    .reg .b32 there, barrier;
-    mapa.shared::cluster.u32 there, $to, $rank;
-    mapa.shared::cluster.u32 barrier, $full, $rank;
-    cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [there], [$from], $bytes,
-      [barrier];
-  ]], nil, { from = smem.own_dS, to = smem.sent_dS, full = full, rank = other, bytes = bytes },
-    function(rank)
-      copy(smem.own_dS, map_shared_rank(smem.sent_dS, rank))
-      fence_proxy_async()
-      full:arrive(rank)
-    end)
-end
-
 --- Is the thread of the warp that sends?
 function M.is_sender() return threadIdx.x // WARP == SENDS end
 
@@ -150,7 +129,7 @@ function M.send_all(variant, args, smem, bars)
   tiles.each_head(variant, args, function(_, first, last)
     for _ in range(first, last) do
       named.shared:sync()
-      if is_first then send(smem, bars.dS_full[0], other) end
+      if is_first then tma_store(smem.own_dS, smem.sent_dS, bars.dS_full[0], other) end
       named.done:sync()
       if is_first then bars.dS_empty[0]:arrive(other) end
       bars.dS_empty[0]:wait(state.parity)

@@ -146,6 +146,9 @@ enum { CT_TMA_BOX_AT = 0, CT_TMA_BAR = 1, CT_TMA_MASK = 2, CT_TMA_CRD = 3, CT_TM
 typedef struct CtSimtTma {
   bool is_store, has_mask, is_of_pair;
   bool
+      is_send; /* `global` is this block's shared memory; CT_TMA_CRD: from which element; CT_TMA_MASK: the rank of the
+                   block whose `shared` gets it */
+  bool
       is_cancel; /* two u64 of the response, dense; `global` is `shared`, of which it reads nothing */
   uint8_t reduce; /* CtTmaReduce */
   uint8_t swizzle;

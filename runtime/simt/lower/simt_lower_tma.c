@@ -55,6 +55,20 @@ static void add_request(CtLow *l, const CtTma *tma) {
   add_tma(l, tma, &t);
 }
 
+static void add_send(CtLow *l, const CtTma *tma) {
+  const CtSimtTma t = {.is_send = true,
+                       .dtype = l->ir->bufs[tma->buf].dtype,
+                       .global = tma->from,
+                       .shared = tma->buf,
+                       .bar = tma->bar,
+                       .n = 1,
+                       .div = {1},
+                       .mul = {1},
+                       .box = {tma->count}};
+  lanes(l, tma->crd[0], CT_TMA_CRD);
+  add_tma(l, tma, &t);
+}
+
 void ct_low_query_cancel(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   uint32_t a = ct_low_lanes(l, inst->args[0]), b = ct_low_lanes(l, inst->args[1]);
@@ -71,6 +85,10 @@ void ct_low_tma(CtLow *l, CtVal v) {
   const CtTma *tma = inst->u.tma;
   if (tma->is_cancel) {
     add_request(l, tma);
+    return;
+  }
+  if (tma->from != 0) {
+    add_send(l, tma);
     return;
   }
   const CtTmaMap *map = &l->ir->maps[tma->map];

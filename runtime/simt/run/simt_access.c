@@ -19,6 +19,8 @@ static void set_operand(CtAccess *a, const CtOperand *operand, const CtIn *in, C
   a->vec = 1;
   a->is_atomic = a->is_async = a->is_regular = a->is_swizzled = a->is_inside = false;
   a->agent = CT_AGENT_NONE;
+  a->bar_rank = -1;
+  a->ends = NULL;
   a->n = a->n_rows = 1;
   a->base = a->lo = a->hi = a->step = 0;
   a->pos = a->rows = a->cols = NULL;

@@ -33,11 +33,13 @@ typedef struct CtAccess {
   bool is_atomic;
   bool is_async;   /* both sides of a copy that may be cp.async */
   bool is_of_pair; /* agent BAR: its mbarrier is that of the pair's even block */
+  int8_t bar_rank; /* agent BAR: the block that has the mbarrier; -1: that of the memory */
   uint8_t agent;   /* CtAgent */
   uint8_t vec;     /* consecutive elements that a thread takes at once; if not 1, it divides n */
   uint32_t mask;
-  uint32_t bar;     /* agent BAR: the buffer of its mbarrier, */
-  int64_t bar_slot; /* and which mbarrier of it */
+  uint32_t bar;         /* agent BAR: the buffer of its mbarrier, */
+  int64_t bar_slot;     /* and which mbarrier of it */
+  const uint32_t *ends; /* for `check`: CtCheckEvent.ends */
   int64_t n, n_rows;
 
   /* Every element is accessed and inside the buffer. The offset, in elements, of (element, lane) is

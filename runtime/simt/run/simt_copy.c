@@ -5,23 +5,43 @@
 
 #include "simt_plan.h"
 
-bool ct_simt_copy_begin(const CtSimtCopy *copy) {
+/* Keeps the copy and tells the plan. False: out of memory. */
+static bool keep(const CtSimtCopy *copy) {
   CtSimtJob *job = copy->w->worker->job;
   CtSimtPlan *plan = job->group->plan;
   CtSimtCopies *copies = &plan->copies;
-  void *box = ct_alloc(job->alloc, copy->box_bytes);
-  if (box == NULL || ct_grow(job->alloc, &copies->list, &copies->cap, copies->n + 1,
-                             sizeof *copies->list, NULL) != CT_OK) {
+  void *box = copy->box == NULL ? NULL : ct_alloc(job->alloc, copy->box_bytes);
+  if ((box == NULL && copy->box != NULL) ||
+      ct_grow(job->alloc, &copies->list, &copies->cap, copies->n + 1, sizeof *copies->list, NULL) !=
+          CT_OK) {
     ct_free(job->alloc, box, copy->box_bytes);
     return false;
   }
-  memcpy(box, copy->box, copy->box_bytes);
+  if (box != NULL) {
+    memcpy(box, copy->box, copy->box_bytes);
+  }
   CtSimtCopy *kept = &copies->list[copies->n++];
   *kept = *copy;
   kept->box = box;
   kept->number = copies->n_begun++;
   plan->began(plan, kept);
   return true;
+}
+
+bool ct_simt_copy_begin(const CtSimtCopy *copy) {
+  const CtSimtJob *job = copy->w->worker->job;
+  bool is_there = copy->rank >= 0 && copy->rank < job->program->n_cluster && copy->slot >= 0 &&
+                  copy->slot < copy->w->mem[copy->buf].n;
+  if (is_there) {
+    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ISSUE,
+                                    .in = copy->in,
+                                    .w = copy->w,
+                                    .lane = copy->lane,
+                                    .rank = copy->rank,
+                                    .buf = copy->buf,
+                                    .slot = copy->slot});
+  }
+  return (job->group->plan != NULL && is_there && keep(copy)) || copy->complete(copy);
 }
 
 bool ct_simt_copy_is_next(const CtSimtCopies *copies, size_t i) {
@@ -45,7 +65,7 @@ static void forget(CtAlloc alloc, CtSimtCopies *copies, size_t i) {
 
 void ct_simt_copy_end(CtAlloc alloc, CtSimtCopies *copies, const CtSimtCopy *copy) {
   size_t i = (size_t)(copy - copies->list);
-  (void)ct_simt_tma_complete(copy);
+  (void)copy->complete(copy);
   forget(alloc, copies, i);
 }
 

@@ -1,6 +1,7 @@
-/* simt_copy.h: copies that a planned launch (simt_plan.h) has begun and not completed: loads by TMA, each to
-   one block. A copy moves nothing until it is completed. Then its bytes arrive, and its barrier is told. Copies
-   to one barrier complete in the order in which they began. */
+/* simt_copy.h: copies that complete on a barrier, each to one block: loads by TMA, and what is sent to other blocks. A
+   planned launch (simt_plan.h) keeps those that have begun. A copy moves nothing until it is completed. Then its bytes
+   arrive, and its barrier is told. Copies to one barrier complete in the order in which they began. The value of an
+   ST_ASYNC is there at once; only its barrier is told later. */
 #ifndef CT_SIMT_COPY_H
 #define CT_SIMT_COPY_H
 
@@ -12,8 +13,10 @@ typedef struct CtSimtCopy {
   int lane, rank; /* of the block that gets it */
   uint32_t buf;   /* its barrier there */
   int64_t slot, bytes;
-  void *box; /* what it moves; its own memory */
+  void *box; /* what it moves; its own memory; NULL: an ST_ASYNC */
   size_t box_bytes;
+  /* Moves the box and completes the bytes. False: the failure is recorded. */
+  bool (*complete)(const struct CtSimtCopy *copy);
   uint64_t number; /* among all copies of the run, from 0 */
   bool is_late;    /* for the plan: false when it begins */
 } CtSimtCopy;
@@ -28,7 +31,7 @@ static inline const CtWorker *ct_simt_copy_to(const CtSimtCopy *c) {
   return &c->w->worker->team[c->rank];
 }
 
-/* Keeps the copy, with a copy of its box, and tells the plan. False: out of memory; then it must be completed. */
+/* Begins a copy, and completes it if there is no plan that keeps it, with a copy of its box. False: as `complete`. */
 bool ct_simt_copy_begin(const CtSimtCopy *copy);
 /* Is no copy to the same barrier before this one? */
 bool ct_simt_copy_is_next(const CtSimtCopies *copies, size_t i);
@@ -37,8 +40,5 @@ void ct_simt_copy_end(CtAlloc alloc, CtSimtCopies *copies, const CtSimtCopy *cop
 bool ct_simt_copy_is_any(const CtSimtCopies *copies, const CtWorker *team);
 /* Forgets those of a team; NULL: of all. */
 void ct_simt_copy_drop(CtAlloc alloc, CtSimtCopies *copies, const CtWorker *team);
-
-/* simt_tma.c: moves the box of a copy and completes its bytes. False: the failure is recorded. */
-bool ct_simt_tma_complete(const CtSimtCopy *copy);
 
 #endif

@@ -299,9 +299,11 @@ static CtStatus report_rank(const CtWorker *k, CtErr *err) {
   const CtIn *code = &p->code[f->in - k->job->code];
   const CtMbarImm imm = {.imm = code->imm};
   bool is_tma = code->u.op == CT_SIMT_TMA;
+  bool is_send = is_tma && p->tmas[code->imm].is_send;
   bool is_commit = !is_tma && imm.u.op == CT_OP_TCGEN05_COMMIT_TO;
   return ct_fail(err, CT_EINVAL, "%s: rank %lld; a cluster of %d blocks has ranks 0 to %d",
-                 is_tma      ? "tma_load: multicast"
+                 is_send     ? "tma_store"
+                 : is_tma    ? "tma_load: multicast"
                  : is_commit ? "tcgen05_commit: multicast"
                              : "arrive",
                  (long long)f->off, p->n_cluster, p->n_cluster - 1);

@@ -10,6 +10,7 @@
    byte (tx). It turns over at once: the arrivals are counted from their full number again. So a
    barrier with no arrival missing waits for bytes only, and one more arrival is an error. Bytes
    may come before they are expected; tx is negative in between. */
+#include "simt_copy.h"
 #include "simt_sync.h"
 #include "simt_team.h"
 #include "simt_watch.h"
@@ -221,19 +222,24 @@ static const CtIn *commit_to(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   return in + 1;
 }
 
+static bool complete_store(const CtSimtCopy *copy) {
+  return ct_simt_mbar_complete_at(copy->w, copy->in, copy->lane, copy->rank, copy->buf, copy->slot,
+                                  copy->bytes);
+}
+
 /* What the lanes have stored to other blocks is there. */
 static const CtIn *complete_to(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   const int32_t *slot = CT_AT(int32_t, w, in->a), *rank = CT_AT(int32_t, w, in->b);
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
-    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ISSUE,
-                                    .in = in,
-                                    .w = w,
-                                    .lane = lane,
-                                    .rank = rank[lane],
-                                    .buf = imm.u.buf,
-                                    .slot = slot[lane]});
-    if (!ct_simt_mbar_complete_at(w, in, lane, rank[lane], imm.u.buf, slot[lane], imm.u.bytes)) {
+    if (!ct_simt_copy_begin(&(CtSimtCopy){.in = in,
+                                          .w = w,
+                                          .lane = lane,
+                                          .rank = rank[lane],
+                                          .buf = imm.u.buf,
+                                          .slot = slot[lane],
+                                          .bytes = imm.u.bytes,
+                                          .complete = complete_store})) {
       return NULL;
     }
   }

@@ -77,6 +77,12 @@ static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
     b->stride[i] = times(given->numbers[CT_TMA_STRIDE + i], t->mul[i]);
     b->crd[i] = given->lanes[CT_TMA_CRD + i][lane];
   }
+  if (t->is_send) { /* all of it is inside, or outside the memory */
+    b->first = b->crd[0];
+    b->crd[0] = 0;
+    b->extent[0] = t->box[0];
+    b->stride[0] = 1;
+  }
 }
 
 /* Where the row at x begins, in elements from the beginning of the memory; false: further away than
@@ -259,8 +265,11 @@ void ct_simt_tma_units(const CtWarp *w, const CtSimtTma *t, int lane, CtTmaUnitV
 int64_t ct_simt_tma_bytes(const CtSimtTma *t) { return ct_dtype_span(t->dtype, box_size(t)); }
 
 uint32_t ct_simt_tma_ranks(const CtWarp *w, const CtSimtTma *t, int lane) {
-  const CtWorker *k = w->worker;
-  return t->has_mask ? (uint32_t)ct_simt_tma_of(w)->lanes[CT_TMA_MASK][lane] : 1u << k->rank;
+  int32_t given = ct_simt_tma_of(w)->lanes[CT_TMA_MASK][lane];
+  enum { NO_RANK = 31 };
+  return t->is_send    ? 1u << ((uint32_t)given < NO_RANK ? given : NO_RANK)
+         : t->has_mask ? (uint32_t)given
+                       : 1u << w->worker->rank;
 }
 
 /* False: a part is outside its buffer, and the failure is recorded. */
@@ -275,27 +284,10 @@ static bool move_box(const CtIn *in, CtWarp *w, int lane, Box *b) {
          ct_simt_fail_bounds(w, in, lane, b->missed, b->missed_at, is_write) != NULL;
 }
 
-bool ct_simt_tma_complete(const CtSimtCopy *copy) {
+static bool complete(const CtSimtCopy *copy) {
   return move_box(copy->in, copy->w, copy->lane, copy->box) &&
          ct_simt_mbar_complete_at(copy->w, copy->in, copy->lane, copy->rank, copy->buf, copy->slot,
                                   copy->bytes);
-}
-
-/* Loads a box into one block. A planned launch keeps the copy until its plan completes it. */
-static bool load_box(const CtSimtCopy *copy) {
-  const CtSimtJob *job = copy->w->worker->job;
-  bool is_there = copy->slot >= 0 && copy->slot < copy->w->mem[copy->buf].n;
-  if (is_there) {
-    ct_simt_note_sync(&(CtSyncNote){.kind = CT_SYNC_ISSUE,
-                                    .in = copy->in,
-                                    .w = copy->w,
-                                    .lane = copy->lane,
-                                    .rank = copy->rank,
-                                    .buf = copy->buf,
-                                    .slot = copy->slot});
-  }
-  return (job->group->plan != NULL && is_there && ct_simt_copy_begin(copy)) ||
-         ct_simt_tma_complete(copy);
 }
 
 /* Loads a box into the same place of each block that gets it, and completes its bytes on that
@@ -307,19 +299,20 @@ static bool load_boxes(const CtIn *in, CtWarp *w, const CtSimtTma *t, int lane, 
     int rank = ct_first_lane(ranks);
     if (rank >= k->job->program->n_cluster) {
       (void)ct_simt_fail_kind(w, in, lane, CT_FAIL_MBAR_RANK);
-      k->fail.off = rank;
+      k->fail.off = t->is_send ? ct_simt_tma_of(w)->lanes[CT_TMA_MASK][lane] : rank;
       return false;
     }
     b->shared = k->team[rank].shared;
-    if (!load_box(&(CtSimtCopy){.in = in,
-                                .w = w,
-                                .lane = lane,
-                                .rank = t->is_of_pair ? rank & ~1 : rank,
-                                .buf = t->bar,
-                                .slot = ct_simt_tma_of(w)->lanes[CT_TMA_BAR][lane],
-                                .bytes = bytes,
-                                .box = b,
-                                .box_bytes = sizeof *b})) {
+    if (!ct_simt_copy_begin(&(CtSimtCopy){.in = in,
+                                          .w = w,
+                                          .lane = lane,
+                                          .rank = t->is_of_pair ? rank & ~1 : rank,
+                                          .buf = t->bar,
+                                          .slot = ct_simt_tma_of(w)->lanes[CT_TMA_BAR][lane],
+                                          .bytes = bytes,
+                                          .box = b,
+                                          .box_bytes = sizeof *b,
+                                          .complete = complete})) {
       return false;
     }
   }

@@ -56,6 +56,23 @@ for call in stored:gmatch "\n +(st_async%b());" do print((call:gsub("%s+", " "))
 -- expect: st_async(&i[0], &full[0], 0, (unsigned)(t))
 -- expect: st_async(&f[0], &full[0], 0, (unsigned long long)__double_as_longlong((double)t))
 
+local sent = run([[
+kernel("sent", function(y)
+  local own, got, full = shared(bf16, {64, 4}), shared(bf16, {64, 4}), mbarrier(2, 1)
+  local t = threadIdx.x
+  if t == 0 then full[1]:arrive_expect_tx(got(_, 0)) end
+  own[t] = cast(t, bf16)
+  fence_proxy_async()
+  sync_cluster()
+  if t == 0 then tma_store(own(_, 0), got(_, y[0] // 8), full[1], 1 - cluster_rank()) end
+  full[1]:wait(0)
+  y[t] = cast(got[t], i32)
+end){grid = 2, block = 32, cluster = 2}(zeros(i32, 32))
+]], "--sm=90a --compile")
+print(sent:match "error[^\n]*" or sent:match "nvrtc[^\n]*") -- expect: nil
+print(sent:match "\n +(tma_store_shared%b());")
+-- expect: tma_store_shared(own, got + (y[0] >> 3) * 64, &full[1], 1 - bid_x % 2, 128)
+
 local refused = "kernel('k', function(x) local s = shared(i32, 1) %s x[0] = 1 end)" ..
   "{grid = 2, block = 32%s}(zeros(i32, 1))"
 for _, case in ipairs{

@@ -223,5 +223,31 @@ k{grid = 2, block = 1}(zeros(i32, 2), tensor(f32, 2), zeros(f32, 1))
     .. "has written it since it was allocated", "check: 1 finding in 1 launch")
 
 os.remove(path)
+-- What is sent to another block comes later in some orders, so a test of its barrier may come first.
+local SENT <const> = [[
+local k = kernel("sent", function(y)
+  local got, full = shared(f32, 32), mbarrier(1, 1)
+  got[threadIdx.x] = 0.0
+  fence_proxy_async()
+  sync_cluster()
+  if threadIdx.x == 0 then
+    if cluster_rank() == 0 then $send else full[0]:arrive_expect_tx($bytes) end
+  end
+  sync_cluster()
+  if cluster_rank() == 1 then
+    if threadIdx.x == 0 then if full[0]:test(0) then y[0] = 1 else y[0] = 2 end end
+    full[0]:wait(0)
+  end
+  sync_cluster()
+end)
+k{grid = 2, block = 32, cluster = 2}(zeros(i32, 1))
+]]
+for send, bytes in pairs{["st_async(got, 0, 1.0, full[0], 1)"] = "4",
+                         ["tma_store(got, got, full[0], 1)"] = "got"} do
+  says(SENT:gsub("%$(%w+)", { send = send, bytes = bytes }), "--schedules=all", "late: " .. send,
+    "order: y[0] depends on the order of the warps", "before the copy to full[0] of block 1",
+    "check: 1 finding in 1 launch")
+end
+
 os.remove(saved)
 tap.done()
