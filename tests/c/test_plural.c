@@ -29,7 +29,7 @@ int main(void) {
     char text[64];
     snprintf(text, sizeof text, "%s", cases[i][0]);
     ct_agree(text);
-    IS_STR(text, cases[i][1], cases[i][0]);
+    IS_STR(text, cases[i][1], "%s", cases[i][0]);
   }
   return done_testing();
 }
