@@ -5,12 +5,13 @@
 -- rows are gathered before. `routed` includes the router, from logits on.
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
 --     [--config=UP/DOWN ...] [--parts] [--backward] [--packed=TYPE[:GROUP] ...] [--variants=FILE]
---     [--alone] [TxDxFxExK ...]
+--     [--alone] [--graph] [TxDxFxExK ...]
 -- With --parts the products alone, too. With --backward the gradients instead, which are computed
 -- from the layer's arguments: PyTorch's keep what the layer computed. With --packed the layer of
 -- packed weights (docs/matmul.md#weights-of-few-bits), too, for each type; FILE returns a list of
 -- pairs of their configurations, {UP, DOWN, name =}, tables of fields, or false. --alone: without
--- PyTorch.
+-- PyTorch and other ways to compute it. --graph: what is timed are graphs of ten layers, for few
+-- tokens, as the host needs more time for a launch than the device.
 -- On the CPU engine it takes one small layer.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
@@ -24,6 +25,16 @@ local selections = require "cuttle.selections"
 
 local sizes <const> = { { 4096, 2048, 768, 128, 8 }, { 8192, 4096, 14336, 8, 2 },
                         { 4096, 7168, 2048, 32, 8 }, { 64, 2048, 768, 128, 8 } }
+
+local IN_GRAPH <const> = 10
+
+-- A layer, or as many in a graph.
+local function timed(launch, options)
+  if not options.graph then return launch end
+  return ct.graph(function()
+    for _ = 1, IN_GRAPH do launch() end
+  end)
+end
 
 local function operand(extents, strides, n, seed)
   return ct.view(data.normal(ct.bf16, n, seed), ct.layout(extents, strides))
@@ -123,7 +134,7 @@ local function packed_of(W, text)
 end
 
 -- Both products of packed weights, each alone.
-local function add_packed_parts(list, set, up, down, k, pair)
+local function add_packed_parts(list, set, weights, k, pair, options)
   local r, n = set.routing, ct.size(set.X, 0) * k
   local hidden = ct.tensor(ct.bf16, ct.row_major { n, ct.size(set.W2, 1) })
   local rows = ct.tensor(ct.bf16, ct.row_major { n, ct.size(set.X, 1) })
@@ -131,11 +142,12 @@ local function add_packed_parts(list, set, up, down, k, pair)
     how.groups = r.ends
     local ok, launch, name = pcall(operator.prepare, A, w, C, how)
     if not ok then return print(("%s: %s"):format(text, launch)) end
-    beside.add(list, ("  %s: %s %s"):format(text, name, pair and pair.name or ""), launch, C, C)
+    beside.add(list, ("  %s: %s %s"):format(text, name, pair and pair.name or ""),
+      timed(launch, options), C, C)
   end
-  add("up, packed", set.X, up, hidden, { gather = r.tokens, glu = true, epilogue = swiglu,
+  add("up, packed", set.X, weights[1], hidden, { gather = r.tokens, glu = true, epilogue = swiglu,
     config = pair and pair[1] or nil })
-  add("down, packed", hidden, down, rows, { scatter = r.places, config = pair and pair[2] or nil })
+  add("down, packed", hidden, weights[2], rows, { scatter = r.places, config = pair and pair[2] or nil })
 end
 
 -- Layers of packed weights, compared with one of the matrices that these are.
@@ -153,8 +165,8 @@ local function add_packed(list, set, text, options, plain, k)
       print(("%s: %s"):format(text, launch))
     else
       beside.add(list, ("%s: %s; %s %s"):format(text, names[1], names[2], pair and pair.name or ""),
-        launch, out, expected)
-      if options.parts then add_packed_parts(list, set, up, down, k, pair) end
+        timed(launch, options), out, expected)
+      if options.parts then add_packed_parts(list, set, { up, down }, k, pair, options) end
     end
   end
 end
@@ -181,27 +193,32 @@ local function measure(size, options, layer, whole)
       before(out)
       launch()
     end or launch
-    beside.add(list, ("%s: %s; %s"):format(text, names[1], names[2]), all, out, expected)
+    beside.add(list, ("%s: %s; %s"):format(text, names[1], names[2]), timed(all, options), out,
+      expected)
   end
   add("* layer", {})
   for _, pair in ipairs(options.configs) do
     add("layer", { configs = { pair:match "^(.-)/(.*)$" } })
   end
-  add("atomic", { combine = "atomic" }, function(out)
-    clear { grid = ct.cdiv(T * D, 256), block = 256 }(ct.view(out, T * D))
-  end)
-  add("routed", {}, function() route() end)
   for _, text in ipairs(options.packed) do add_packed(list, set, text, options, plain, k) end
-  local steps, name = in_steps(set, T, D, F, k)
-  beside.add(list, "in steps, no sum: " .. name, steps, expected, expected)
-  if options.parts then parts(list, set, T, D, F, k, options) end
+  if not options.alone then
+    add("atomic", { combine = "atomic" }, function(out)
+      clear { grid = ct.cdiv(T * D, 256), block = 256 }(ct.view(out, T * D))
+    end)
+    add("routed", {}, function() route() end)
+    local steps, name = in_steps(set, T, D, F, k)
+    beside.add(list, "in steps, no sum: " .. name, steps, expected, expected)
+  end
+  if options.parts and not options.alone then parts(list, set, T, D, F, k, options) end
   for text, peer in pairs { ["torch"] = layer, ["torch routed"] = whole } do
     beside.add_peer(list, peer, text, "data %d %d %d %d %d %d", T, D, F, E, k,
       text == "torch" and 0 or 1)
   end
   beside.time(list, ("bf16, %d tokens of %d, %d of %d experts of %d"):format(T, D, k, E, F),
-    6 * T * k * D * F, options)
+    6 * T * k * D * F * (options.graph and IN_GRAPH or 1), options)
 end
+
+local flags <const> = { alone = true, backward = true, graph = true, parts = true }
 
 local function own_word(options, word)
   local name, value = word:match "^%-%-(%a+)=?(.*)$"
@@ -212,7 +229,7 @@ local function own_word(options, word)
     options.variants = dofile(value)
     return true
   end
-  if name ~= "parts" and name ~= "backward" and name ~= "alone" or value ~= "" then return false end
+  if not flags[name] or value ~= "" then return false end
   options[name] = true
   return true
 end
