@@ -21,6 +21,17 @@ local packed_weights = {} ---@class cuttle.packed_weights
 ---@return table # the packed weight
 function packed_weights.pack_weights(W, options) end
 
+--- The packed weight with the fields of another one, as when these were stored.
+--- Tensors may be flat, and codes i32.
+---
+---     > packed = require "cuttle.packed_weights"
+---     > w = packed.pack_weights(ones(u8, row_major{32, 128}), {type = "u4", scales = ones(bf16, 32)})
+---     > packed.weight_of{type = w.type, shape = w.shape, codes = w.codes, scales = w.scales}
+---     packed weight u4 (32,128) in groups of 128, scales bf16, cpu
+---@param of table `type`, `shape`, `codes`, `scales`, `zeros`, `most_zero`
+---@return table # the packed weight
+function packed_weights.weight_of(of) end
+
 --- Rounds a weight of floats to codes, by the largest element of each group.
 ---@param W Tensor (N,K) of f32, f16 or bf16
 ---@param options table `type`; `group`, 128 elements; `zero_points = true`; `scale_type`

@@ -189,6 +189,11 @@ local function pack_points(op, points, n_strips, format, name)
   return out, most
 end
 
+local function new_weight(of)
+  of.device, of.stand_ins, of.again = of.codes.device, {}, {}
+  return setmetatable(of, packed_type)
+end
+
 --- pack_weights(W, {type =, scales =, zero_points =}) -> a packed weight, B of a product (N,K) of
 --- matmul, or (N,K,G) of one in groups: docs/matmul.md#weights-of-few-bits.
 function M.pack_weights(W, options)
@@ -218,11 +223,36 @@ function M.pack_weights(W, options)
   if options.zero_points then
     points, most_zero = pack_points(op, options.zero_points, n_strips, format, name)
   end
-  local w = setmetatable({ type = name, shape = { n, k, groups }, group = group, codes = out,
-    scales = pack_pairs(pack_scales, scales, dtype, n_strips), device = W.device, stand_ins = {},
-    again = {}, zeros = points, most_zero = most_zero or 0 }, packed_type)
+  local w = new_weight{ type = name, shape = { n, k, groups }, group = group, codes = out,
+    scales = pack_pairs(pack_scales, scales, dtype, n_strips), zeros = points,
+    most_zero = most_zero or 0 }
   if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
   return w
+end
+
+-- A tensor with so many modes in front, seen as those of a packed weight.
+local function in_lanes(op, t, name, rows, n)
+  arguments.check_tensor(op, t, name, "of a packed weight", "it makes one")
+  if size(t) ~= rows * n or size(t) ~= cosize(t.layout) then
+    tiles.fail(op, "%s is %s; expected %d elements, one after another", name, t.layout, rows * n)
+  end
+  return view(t, layout{ rows, n })
+end
+
+--- weight_of{type =, shape =, codes =, scales =, zeros =, most_zero =} -> the packed weight with
+--- these fields of another one, whose tensors may be flat, and codes i32.
+function M.weight_of(of)
+  local op = "weight_of"
+  local format = formats.find(op, of.type)
+  local n, k, groups = table.unpack(of.shape)
+  local n_strips = cdiv(n, ROWS) * (groups or 1)
+  local n_pairs = 8 * n_strips
+  local codes = in_lanes(op, of.codes, "codes", 4, n_strips * (k // formats.unit(format)) * LANES)
+  local n_groups = math.max(size(of.scales) // (2 * n_pairs), 1)
+  local scales = in_lanes(op, of.scales, "scales", 2, n_pairs * n_groups)
+  return new_weight{ type = of.type, shape = { n, k, groups }, group = k // n_groups,
+    codes = recast(codes, u32), scales = scales, most_zero = of.most_zero or 0,
+    zeros = of.zeros and recast(in_lanes(op, of.zeros, "zeros", 1, n_pairs * n_groups), u32) }
 end
 
 -- {====== Its methods ======

@@ -5,7 +5,8 @@
     dx, dgate_up, ddown, dweights = cuttle.experts.expert_layer_backward(dy, x, gate_up, down, routing)
     dlogits = cuttle.experts.route_backward(dweights, logits, routing)
 
-x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., and down (E, D, F).
+x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., and down (E, D, F). For expert_layer each of
+these two may be a cuttle.packed.PackedWeight.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from .default import state
 from .library import _result
+from .packed import fields
 
 __all__ = ["Routing", "expert_layer", "expert_layer_backward", "route", "route_backward"]
 
@@ -24,7 +26,10 @@ end
 local function routing(k, tokens, places, ends, weights)
   return {k = k, tokens = tokens, places = places, ends = ends, weights = weights}
 end
-local function inner(t) return t and select(t, 1, 2, 0) end
+local function inner(t)
+  if type(t) == "table" then return require "cuttle.packed_weights".weight_of(t) end
+  return t and select(t, 1, 2, 0)
+end
 function _experts_layer(x, gate_up, down, k, tokens, places, ends, weights, options)
   return require "cuttle.expert_layer".expert_layer(x, inner(gate_up), inner(down),
     routing(k, tokens, places, ends, weights), options)
@@ -67,7 +72,7 @@ def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optio
 def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, combine: Optional[str] = None,
                  out: Any = None) -> Any:
     """The layer, (T, D). `combine`: "sum", in a fixed order, or "atomic", which adds to `out`, of float32."""
-    made = _call("_experts_layer", x, gate_up, down, *routing, combine=combine, out=out)
+    made = _call("_experts_layer", x, fields(gate_up), fields(down), *routing, combine=combine, out=out)
     return out if out is not None else _result(x, made[0])
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any, Optional, Tuple
 
 from . import experts
+from .packed import PackedWeight
 from .torch_define import define
 
 _ROUTING = "Tensor tokens, Tensor places, Tensor ends, Tensor weights, SymInt k"
+_PACKED = "str {0}_type, SymInt[] {0}_shape, Tensor {0}_codes, Tensor {0}_scales, Tensor? {0}_zeros, int {0}_most_zero"
+_FIELDS = len(PackedWeight._fields)
 
 
 def _routing(tokens: Any, places: Any, ends: Any, weights: Any, k: int) -> experts.Routing:
@@ -20,6 +23,10 @@ def _routed(logits: Any, k: int, *_: Any) -> Tuple[Any, ...]:
     n = logits.shape[0] * k
     made = (logits.new_empty(shape, dtype=torch.int32) for shape in (n, n, logits.shape[1]))
     return (*made, logits.new_empty(n, dtype=torch.float32))
+
+
+def _packed(name: str, shape: Any, *rest: Any) -> PackedWeight:
+    return PackedWeight(name, tuple(shape), *rest)
 
 
 def _like(*tensors: Any) -> Tuple[Any, ...]:
@@ -38,6 +45,11 @@ _route_gradient = define(
 _layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTING}", lambda x, *_: _like(x), 1,
                 lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing),
                                                                               out=made[0]))
+_packed_layer = define(
+    "expert_layer_packed", f"Tensor x, {_PACKED.format('up')}, {_PACKED.format('down')}, {_ROUTING}",
+    lambda x, *_: _like(x), 1,
+    lambda made, x, *rest: experts.expert_layer(x, _packed(*rest[:_FIELDS]), _packed(*rest[_FIELDS:2 * _FIELDS]),
+                                                _routing(*rest[2 * _FIELDS:]), out=made[0]))
 _layer_gradient = define(
     "expert_layer_backward", f"Tensor dy, Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
     lambda dy, x, gate_up, down, tokens, places, ends, weights, k: _like(x, gate_up, down, weights), 4,
@@ -76,6 +88,11 @@ def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normal
 
     x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (T, E). Each token
     has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU.
+    gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient.
     """
     routing = _route(logits.contiguous(), k, normalize, score)
+    if isinstance(gate_up, PackedWeight) or isinstance(down, PackedWeight):
+        if not (isinstance(gate_up, PackedWeight) and isinstance(down, PackedWeight)):
+            raise TypeError("expert_layer: one of gate_up and down is packed; pass both as cuttle.packed.PackedWeight")
+        return _packed_layer(x.contiguous(), *gate_up, *down, *routing, k)
     return _layer(x.contiguous(), gate_up, down, *routing, k)

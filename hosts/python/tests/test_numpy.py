@@ -226,6 +226,32 @@ def test_experts():
     close(experts.expert_layer(x, gate_up, down, routing, combine="atomic", out=out), want + 1, "added", 1e-3)
 
 
+def test_packed():
+    import cuttle.experts as experts
+    import cuttle.packed as packed
+    rng, (t, d, f, e, k) = np.random.default_rng(2), (9, 64, 64, 4, 2)
+    codes = rng.integers(0, 16, (40, 128), "u1")
+    scales, points = rng.integers(1, 3, (40, 2)).astype("f2"), rng.integers(0, 16, (40, 2)).astype("u1")
+    w = packed.pack_weights(codes, scales, "u4", points)
+    values = (codes.astype("f8") - np.repeat(points, 64, 1)) * np.repeat(scales, 64, 1)
+    ok(w.shape == (40, 128) and (packed.dequantize(w, "f16") == values).all(), "codes come back")
+    words = (codes.reshape(40, 16, 8).astype("u4") << 4 * np.arange(8, dtype="u4")).sum(-1, dtype="u4").view("i4")
+    again = packed.pack_weights(words, scales, "u4", points)
+    ok(again.shape == w.shape and (again.codes == w.codes).all(), "codes as words")
+    x = rng.integers(-2, 3, (5, 128)).astype("f2")
+    close(packed.matmul(x, w), x.astype("f8") @ values.T, "a product with a packed weight", 1e-3)
+    bytes_of_scales = rng.integers(126, 129, (40, 4)).astype("u1")
+    mx = packed.pack_weights(words, bytes_of_scales, "f4e2m1")
+    numbers = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])[codes & 7] * np.where(codes & 8, -1, 1)
+    ok((packed.dequantize(mx, "f16") == numbers * 2.0 ** (np.repeat(bytes_of_scales, 32, 1) - 127.0)).all(),
+       "MXFP4 with bytes of scales")
+    up = packed.quantize_weights(rng.standard_normal((e, 2 * f, d)).astype("f2"), "u4", 64, zero_points=True)
+    down = packed.quantize_weights(rng.standard_normal((e, d, f)).astype("f2"), "nf4", 32)
+    x, routing = rng.standard_normal((t, d)).astype("f2"), experts.route(rng.standard_normal((t, e), "f4"), k)
+    want = experts.expert_layer(x, packed.dequantize(up, "f16"), packed.dequantize(down, "f16"), routing)
+    close(experts.expert_layer(x, up, down, routing), want, "a layer of packed experts", 1e-2 * np.abs(want).max())
+
+
 def test_selections():
     import cuttle.selections as selections
     x = np.random.default_rng(6).integers(-9, 9, (3, 1000)).astype("int32")
@@ -278,5 +304,6 @@ test_gradients()
 test_decode()
 test_rows()
 test_experts()
+test_packed()
 test_selections()
 done()

@@ -49,6 +49,25 @@ def test_gradients():
             ok(a.shape == b.shape and (a - b).abs().max() < 1e-4 * b.abs().max(), f"{name}{text}")
 
 
+def test_packed():
+    from cuttle import packed
+    x, gate_up, down, logits = (t.detach().bfloat16() for t in (data(T, 64), data(E, 128, 64), data(E, 64, 64),
+                                                                data(T, E)))
+    logits = logits.float()
+    for name, group in ("u4", 64), ("f4e2m1", 32):
+        up, to = (packed.quantize_weights(w, name, group) for w in (gate_up, down))
+        want = ours(x, packed.dequantize(up), packed.dequantize(to), logits)
+        compiled = torch.compile(ours, backend="aot_eager", fullgraph=True)
+        for text, f in ("", ours), (", compiled", compiled):
+            y = f(x, up, to, logits)
+            ok(y.dtype == x.dtype and (y - want).abs().max() < 2e-2 * want.abs().max(), f"packed {name}{text}")
+    try:
+        ours(x, up, down, logits)
+        ok(False, "one packed weight")
+    except TypeError as wrong:
+        ok("pass both" in str(wrong), "one packed weight")
+
+
 def test_training():
     x, target = data(T, D).detach(), data(T, D).detach()
     gate_up, down, router = data(E, 2 * F, D), data(E, D, F), data(E, D)
@@ -63,5 +82,6 @@ def test_training():
 
 
 test_gradients()
+test_packed()
 test_training()
 done()

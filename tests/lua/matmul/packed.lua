@@ -48,7 +48,7 @@ local function try_back(name, group, has_zeros)
     if at then print(name, T, group, has_zeros, at) end
   end
 end
-for _, name in ipairs{"u4", "u8", "f4e2m1", "nf4"} do
+for _, name in ipairs{"u4", "u8", "f4e2m1", "f8e4m3", "nf4"} do
   try_back(name, 32, false)
   try_back(name, 16, false)
   if formats.formats[name].is_integer then try_back(name, 128, true) end
@@ -100,6 +100,7 @@ try("u8", 20, 36, 192, 64, f8e4m3, f16, true)
 try("f4e2m1", 9, 40, 128, 16, f8e4m3, f8ue4m3, false)
 try("u4", 9, 70, 320, 64, i8, f32, true)
 try("f4e2m1", 3, 40, 128, 32, i8, bf16, false)
+try("f8e4m3", 2, 40, 64, 64, bf16, bf16, false)
 try("f4e2m1", 33, 16, 128, 32, f8e4m3, f8ue8m0, false, {strips = 2, columns = 1})
 print "products"                                                      -- expect: products
 
@@ -186,6 +187,17 @@ end
 -- expect: nil	u4	64
 -- expect: nil	f4e2m1	64
 
+-- A packed weight again from its fields.
+for _, of in ipairs{make("u4", 40, 128, 32, f16, true).packed,
+                    make("f8e4m3", 20, 64, 64, bf16, false).packed} do
+  local function flat(t) return t and view(t, size(t)) end
+  local again = packed.weight_of{type = of.type, shape = of.shape, scales = flat(of.scales),
+    codes = recast(flat(of.codes), i32), zeros = flat(of.zeros), most_zero = of.most_zero}
+  print(again.type, again.group, reference.difference(host(again:dequantize(f16)), host(of:dequantize(f16))))
+end
+-- expect: u4	32	nil
+-- expect: f8e4m3	64	nil
+
 -- Codes of floats: no further away than half a step of what the group's largest element, or its
 -- range, makes it.
 local floats = randn(f32, row_major{20, 128})
@@ -213,7 +225,7 @@ local function try_floats(name, step, has_zeros)
     end
   end
 end
-for name, step in pairs{u4 = 1 / 15, u8 = 1 / 255, f4e2m1 = 1 / 6, nf4 = 0.16} do
+for name, step in pairs{u4 = 1 / 15, u8 = 1 / 255, f4e2m1 = 1 / 6, f8e4m3 = 1 / 28, nf4 = 0.16} do
   try_floats(name, step, false)
   if formats.formats[name].is_integer then try_floats(name, step, true) end
 end

@@ -1,0 +1,99 @@
+"""Weights of few bits, for tensors of any library: see the section about them in the language's docs/matmul.md.
+
+    w = cuttle.packed.pack_weights(codes, scales, "u4")      # uint8 (N, K), or int32 (N, K/8)
+    y = cuttle.packed.matmul(x, w)                           # x @ W.T
+    w = cuttle.packed.quantize_weights(W, "nf4", group=64)
+
+Weights of groups, as of a layer of experts, are (E, N, K).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Optional, Tuple
+
+from .default import state
+from .library import _result
+
+__all__ = ["PackedWeight", "dequantize", "matmul", "pack_weights", "quantize_weights"]
+
+_CALL = """local packed = require "cuttle.packed_weights"
+local function last(t) return t and rank(t) == 3 and select(t, 1, 2, 0) or t end
+local function first(t) return rank(t) == 3 and select(t, 2, 0, 1) or t end
+local function flat(t) return view(t, size(t)) end
+function _packed_pack(codes, scales, points, name)
+  if scales.dtype == u8 then scales = recast(scales, f8ue8m0) end
+  local w = packed.pack_weights(last(codes),
+    {type = name ~= "" and name or nil, scales = last(scales), zero_points = last(points)})
+  return w.type, w.most_zero, recast(flat(w.codes), i32), flat(w.scales), w.zeros and recast(flat(w.zeros), i32)
+end
+function _packed_quantize(W, options)
+  local codes, scales, points = packed.quantize_weights(last(W), options)
+  return first(codes), first(scales), points and first(points)
+end
+function _packed_dequantize(of, name)
+  return first(packed.weight_of(of):dequantize(name == "f16" and f16 or bf16))
+end
+function _packed_matmul(x, of, out)
+  local w = packed.weight_of(of)
+  return matmul(x, w, out or zeros(x.dtype, row_major{size(x, 0), w.shape[1]}):to(x.device))
+end"""
+
+
+class PackedWeight(NamedTuple):
+    """What pack_weights returns: the type's name, the shape (N, K) or (E, N, K), and its memory."""
+    type: str
+    shape: Tuple[int, ...]
+    codes: Any
+    scales: Any
+    zeros: Any
+    most_zero: int
+
+
+def fields(w: Any) -> Any:
+    """A packed weight as the language takes it; anything else as it is."""
+    if not isinstance(w, PackedWeight):
+        return w
+    of = {key: value for key, value in w._asdict().items() if value is not None}
+    return dict(of, shape=list(w.shape[-2:] + w.shape[:-2]))
+
+
+def _call(function: str, *args: Any, **options: Any) -> Any:
+    if not state().has_function(function):
+        state().run(_CALL, "=packed")
+    return state().call(function, args, options or None)
+
+
+def _memory(like: Any, t: Any) -> Any:
+    try:
+        return None if t is None else _result(like, t)
+    except (BufferError, RuntimeError, TypeError):  # NumPy has no bfloat16
+        return t
+
+
+def pack_weights(codes: Any, scales: Any, type: Optional[str] = None, zero_points: Any = None) -> PackedWeight:
+    """A weight (N, K) or (E, N, K) of codes, uint8, or int32 of 8 codes of 4 bits, the first in the lowest bits.
+
+    type: "u4", "u8", "f4e2m1", "f8e4m3" or "nf4". scales: (N, K/group) or (E, N, K/group); uint8 are bytes of e8m0, as
+    MXFP4 has them. zero_points: uint8, of the shape of scales.
+    """
+    name, most_zero, *tensors = _call("_packed_pack", codes, scales, zero_points, type or "")
+    k = codes.shape[-1] * (8 if codes.dtype.itemsize == 4 else 1)
+    return PackedWeight(name, (*codes.shape[:-1], k), *(_memory(codes, t) for t in (*tensors, None)[:3]), most_zero)
+
+
+def quantize_weights(w: Any, type: str, group: int = 128, *, zero_points: bool = False) -> PackedWeight:
+    """Rounds a weight of floats (N, K) or (E, N, K), and packs it: each `group` of elements of K has a scale."""
+    made = _call("_packed_quantize", w, type=type, group=group, zero_points=zero_points)
+    codes, scales, points = (*(_memory(w, t) for t in made), None)[:3]
+    return pack_weights(codes, scales, type, points)
+
+
+def dequantize(w: PackedWeight, dtype: str = "bf16") -> Any:
+    """The weight as (N, K) or (E, N, K) of "bf16" or "f16"."""
+    return _result(w.codes, _call("_packed_dequantize", fields(w), dtype)[0])
+
+
+def matmul(x: Any, w: PackedWeight, out: Any = None) -> Any:
+    """x @ W.T for x (M, K) and a weight (N, K): (M, N)."""
+    made = _call("_packed_matmul", x, fields(w), out)
+    return out if out is not None else _result(x, made[0])
