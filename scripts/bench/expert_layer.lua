@@ -147,7 +147,8 @@ local function add_packed_parts(list, set, weights, k, pair, options)
   end
   add("up, packed", set.X, weights[1], hidden, { gather = r.tokens, glu = true, epilogue = swiglu,
     config = pair and pair[1] or nil })
-  add("down, packed", hidden, weights[2], rows, { scatter = r.places, config = pair and pair[2] or nil })
+  add("down, packed", hidden, weights[2], rows, { scatter = r.places,
+    config = pair and pair[2] or nil })
 end
 
 -- Layers of packed weights, compared with one of the matrices that these are.

@@ -193,7 +193,8 @@ for _, of in ipairs{make("u4", 40, 128, 32, f16, true).packed,
   local function flat(t) return t and view(t, size(t)) end
   local again = packed.weight_of{type = of.type, shape = of.shape, scales = flat(of.scales),
     codes = recast(flat(of.codes), i32), zeros = flat(of.zeros), most_zero = of.most_zero}
-  print(again.type, again.group, reference.difference(host(again:dequantize(f16)), host(of:dequantize(f16))))
+  print(again.type, again.group,
+    reference.difference(host(again:dequantize(f16)), host(of:dequantize(f16))))
 end
 -- expect: u4	32	nil
 -- expect: f8e4m3	64	nil
