@@ -4,10 +4,11 @@
 -- if all of their elements were the largest. Then some threads propose a column each: a vector by
 -- that sum, and one of its elements, which is taken with the probability of the element's weight
 -- beside that of the largest one. So columns are taken by their own weights, and the first one that
--- is taken is the row's result. For the least set, some are taken, and another read of the row
--- finds which of them are in it.
+-- is taken is the row's result. For the least set, some are taken, and counts of the row's values
+-- (selection_counts.lua) or another read of the row find which of them are in it.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
+local counts = require "cuttle.selection_counts"
 local memo = require "cuttle.memo"
 local vectors = require "cuttle.selection_vectors"
 local M = {}
@@ -149,11 +150,41 @@ end
 
 -- {====== The least set with the probability p ======
 
+-- The taken values, from 1 on.
+local function chosen_values(c, row)
+  local values = {}
+  for i = 1, c.most do values[i] = row.chosen.values[i - 1] end
+  return values
+end
+
+local UNSURE <const> = -2
+
+local function both(a, b)
+  local sums = { doubt = a.doubt + b.doubt }
+  for i = 0, #a do sums[i] = a[i] + b[i] end
+  return sums
+end
+
+-- What first_within returns, by the counts of values; UNSURE: they do not tell.
+local function first_by_counts(c, row, d, top, p)
+  local values = chosen_values(c, row)
+  local sums = counts.weights_above(c, row.counts, d, top, values)
+  local all, part, found = block_reduce(sums, both), cast(p, f64), i32(-1)
+  local doubt = all.doubt
+  for i = c.most, 1, -1 do
+    local is_in = all[i] + doubt < (all[0] - doubt) * part
+    local is_out = all[i] - doubt >= (all[0] + doubt) * part
+    local here = where(is_in, i32(i - 1), where(is_out, found, UNSURE))
+    found = where(i <= row.chosen.count[0], where(counts.is_unsure(values[i]), UNSURE, here), found)
+  end
+  return found
+end
+
 -- The number of the first taken element above which there is less than p of all weights; -1: none.
 local function first_within(c, row, d, top, p)
-  local zero, values = cast(0, f32), {}
+  local zero, values = cast(0, f32), chosen_values(c, row)
   local sums = { [0] = zero } -- of all elements; of those above each value
-  for i = 1, c.most do sums[i], values[i] = zero, row.chosen.values[i - 1] end
+  for i = 1, c.most do sums[i] = zero end
   vectors.each_batch(c, row, function(at, now, last)
     for i = 0, last do
       for e = 0, c.width - 1 do
@@ -190,7 +221,10 @@ local function draw_within(c, row, d, top, p, own)
     goes_on = n > 0
     if goes_on then
       local found = i32(0) -- nothing is above the largest element
-      if row.chosen.values[0] < top then found = first_within(c, row, d, top, p) end
+      if row.chosen.values[0] < top then
+        found = row.counts and first_by_counts(c, row, d, top, p) or i32(UNSURE)
+        if found == UNSURE then found = first_within(c, row, d, top, p) end
+      end
       if found >= 0 then
         column, goes_on = row.chosen.columns[found], false
       else
@@ -209,7 +243,7 @@ local CANDIDATES <const> = 3 -- whose places in the least set one read of the ro
 
 -- What an element weighs beside the row's largest: 0 if it may not be drawn.
 local function weights(c, factor, log2_min_p, seed)
-  local d = { seed = seed, by = choices.by_powers(factor, c.dtype.bytes <= 2) }
+  local d = { seed = seed, factor = factor, by = choices.by_powers(factor, c.dtype.bytes <= 2) }
   if c.has_p then
     d.floor = fragment(f32, 1)
     d.floor[0] = -math.huge
@@ -224,7 +258,7 @@ local function weights(c, factor, log2_min_p, seed)
   return d
 end
 
--- c: has_min, has_p, proposers (threads), most (proposals that are looked at in one read), and what
+-- c: has_min, has_p, proposers (threads), most (proposals that are looked at at once), and what
 -- selection_vectors.lua asks.
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
@@ -235,6 +269,10 @@ local function make(c)
       chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
         count = shared(i32, 1) } }
     local d = weights(c, factor, log2_min_p, seed)
+    if c.has_p and counts.counts(c.dtype) then
+      row.counts = counts.new(c)
+      sync_threads()
+    end
     grid_dependency_wait()
     local own, top = read_row(c, row, d)
     local column = c.has_p and draw_within(c, row, d, top, p, own) or draw_one(c, row, d, top, own)

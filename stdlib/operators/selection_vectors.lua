@@ -2,11 +2,12 @@
 -- vector in shared memory. c has threads, width (elements of a vector), n (vectors of a row) and
 -- dtype; row has x, the flat tensor, and `start`, the number of its first vector.
 local call = require "cuttle.selection_call"
+local counts = require "cuttle.selection_counts"
 local M = {}
 
 local BATCH <const> = 8 -- vectors that a thread has on their way at once
 local VECTOR_BYTES <const>, LEAST_COLUMNS <const> = 16, 16384
-local MOST_BYTES <const>, OTHER_BYTES <const> = 131072, 16384 -- of vectors' largest; of all else
+local MOST_BYTES <const>, OTHER_BYTES <const> = 131072, 28672 -- of vectors' largest; of all else
 
 --- The width of such vectors and their number, nil if rows of x, as selection_call.lua describes
 --- it, are too short, not made of whole vectors, or have elements of 8 bytes.
@@ -36,14 +37,33 @@ end
 --- Is there a vector of that number? `true` where all threads have as many.
 function M.is_in(c, at) return c.n % (BATCH * c.threads) == 0 or at < c.n end
 
+local halves <const> = { [f16] = f16x2, [bf16] = bf16x2 }
+
+-- The largest number of a vector, an f32; -inf: it has none.
+local function largest_of(c, now)
+  local two, lowest = halves[now.dtype], cast(-math.huge, f32)
+  if not two then
+    for e = 0, c.width - 1 do lowest = max(lowest, now[e]) end
+    return lowest
+  end
+  local words = recast(now, u32)
+  local most = words[0]
+  for i = 1, size(words) - 1 do most = two.max(most, words[i]) end
+  local low, high = two.unpack(most)
+  return max(max(lowest, low), high)
+end
+
 --- Puts the largest number of each vector into `largest`, and calls f(most) for each batch of the
---- thread's own ones, f32, from 0 on; -inf after the row.
+--- thread's own ones, f32, from 0 on; -inf after the row. With row.counts all values are counted.
 function M.keep_largest(c, row, largest, f)
   M.each_batch(c, row, function(at, now, last)
     local most = {}
     for i = 0, last do
-      most[i] = cast(-math.huge, f32)
-      for e = 0, c.width - 1 do most[i] = max(most[i], cast(now[{ e, i }], f32)) end
+      most[i] = largest_of(c, now(_, i))
+      if row.counts and M.is_in(c, at[i]) then
+        local words = recast(now(_, i), u32)
+        for e = 0, size(words) - 1 do counts.add(row.counts, words[e]) end
+      end
       if M.is_in(c, at[i]) ~= true then most[i] = where(at[i] < c.n, most[i], -math.huge) end
       if M.is_in(c, at[i]) then largest[at[i]] = cast(most[i], largest.dtype) end
     end

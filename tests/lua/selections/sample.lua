@@ -93,6 +93,25 @@ end
 -- expect: 0 800 9000
 -- expect: 0 800 9000
 
+do -- values of bf16 are counted: those that have a bin of their own, and smaller and larger ones
+  local n <const> = 16384
+  local x = randn(f32, row_major{1, n})
+  local function logits_of(factor, more)
+    local list = {}
+    for i = 1, n do list[i] = x[i - 1] * factor end
+    for i, v in ipairs(more or {}) do list[i * 1500] = v end
+    return support.list(from_table(bf16, list))
+  end
+  local far = {-100.0, -math.huge, 0 / 0, 0.0, 2.0 ^ -10, -2.0 ^ -20, 63.75}
+  for i, case in ipairs{ {1, {}, 0.9}, {1, {}, 0.3, 0.5}, {4, far, 0.95, 7}, {12, {}, 0.7, 9},
+    {30, {}, 0.5, 20}, {3e-4, {}, 0.6, 1e-4}, {3e-3, {0.0, -0.0, 1e-3}, 0.5, 1e-3}, {1, {}, 1.0},
+    {-1e-5, far, 0.999, 30} } do
+    local found = check(bf16, logits_of(case[1], case[2]), {top_p = case[3], temperature = case[4],
+      seed = i})
+    if found ~= true then print(i, found) end
+  end
+end
+
 do -- long rows, the same seed, other seeds; a vector is a row
   local x = randn(f32, row_major{4, 20000})
   local a = support.list(selections.sample(x, {top_k = 40, top_p = 0.9, seed = 5}))
