@@ -115,14 +115,12 @@ static CtStatus make_again(const Again *g, CtVal v) {
 /* What the builder notes of the other operations in the IR and its buffers. */
 static void note(CtIr *ir, CtVal v) {
   const CtInst *inst = &ir->insts[v];
+  const CtOp op = (CtOp)inst->op;
+  if (ct_op_has(op, CT_TRAIT_WRITES) || ct_op_is_atomic(op)) {
+    ct_ir_written(ir, ct_op_is_tma(op) ? inst->u.tma->buf : (uint32_t)inst->imm.i);
+  }
   switch (inst->op) {
-    case CT_OP_STORE:
-    case CT_OP_ST_ASYNC:
-    case CT_OP_MBAR_INIT: ct_ir_written(ir, (uint32_t)inst->imm.i); break;
     case CT_OP_TMEM_ALLOC: ct_ir_written(ir, ir->bufs[inst->imm.i].address); break;
-    case CT_OP_CLC_TRY_CANCEL:
-    case CT_OP_TMA_SEND:
-    case CT_OP_TMA_LOAD: ct_ir_written(ir, inst->u.tma->buf); break;
     case CT_OP_TMA_STORE: ct_ir_written(ir, ir->maps[inst->u.tma->map].buf); break;
     case CT_OP_TENSOR_AT: ir->may_overlap = true; break;
     case CT_OP_GRID_WAIT: ir->may_overlap = ir->waits_for_grids = true; break;
@@ -132,10 +130,7 @@ static void note(CtIr *ir, CtVal v) {
         ir->grid_barrier.line = inst->loc.line == 0 ? -1 : inst->loc.line; /* 0: there is none */
       }
       break;
-    default:
-      if (ct_op_is_atomic((CtOp)inst->op)) {
-        ct_ir_written(ir, (uint32_t)inst->imm.i);
-      }
+    default: break;
   }
   ir->may_overlap = ir->may_overlap || (inst->order & CT_ORDER_SYS) != 0;
 }

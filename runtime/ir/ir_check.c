@@ -88,8 +88,7 @@ static void check_types(Checker *c, const CtInst *inst) {
   const CtOpInfo *info = &ct_ops[inst->op];
   bool has_condition = inst->op == CT_OP_SELECT || inst->op == CT_OP_WRAPS;
   int first = has_condition || ct_op_has_buf((CtOp)inst->op) ? 1 : 0;
-  bool is_mixed = inst->op == CT_OP_SHFL || inst->op == CT_OP_MASKED || inst->op == CT_OP_ST_ASYNC;
-  for (int i = first + 1; i < inst->n_args && !is_mixed; i++) {
+  for (int i = first + 1; i < inst->n_args && !ct_op_has((CtOp)inst->op, CT_TRAIT_MIXED); i++) {
     if (inst->args[i] != 0 &&
         ct_inst(c->ir, inst->args[i])->type != ct_inst(c->ir, inst->args[first])->type) {
       find(c, "operands of two types, one of them", inst->args[i]);

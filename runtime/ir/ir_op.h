@@ -81,7 +81,10 @@ typedef enum CtOpTypes {
   X(PASSES, 10)  /* an effect that tells no other thread how far this one is: pass_async.c */      \
   X(WRAPS, 11)   /* of signed integers: the exact result may not fit in their type */              \
   X(OF_BITS, 12) /* takes its integers as bits, not as numbers */                                  \
-  X(UNIFORM, 13) /* an effect with one result for all lanes of a warp */
+  X(UNIFORM, 13) /* an effect with one result for all lanes of a warp */                           \
+  X(MIXED, 14)   /* its operands have types of their own */                                        \
+  X(WRITES, 15)  /* writes the buffer of its data, and is no atomic operation */                   \
+  X(SAID, 16) /* asynchronous, and called by its name in messages, not as a copy to an mbarrier */
 typedef enum CtOpTrait {
 #define X(NAME, bit) CT_TRAIT_##NAME = 1 << (bit),
   CT_OP_TRAITS(X)

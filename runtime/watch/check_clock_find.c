@@ -134,14 +134,6 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
                        text);
 }
 
-static const char *name_of(const CtSimtProgram *p, uint32_t in) {
-  const CtIn *code = &p->code[in];
-  return !ct_in_is(code, CT_INS_TMA)    ? "st_async"
-         : p->tmas[code->imm].is_send   ? "tma_store"
-         : p->tmas[code->imm].is_cancel ? "clc_try_cancel"
-                                        : "tma_load";
-}
-
 /* Reports a copy to a barrier of the block if no warp has waited for it: the block may end
    before it has come. */
 static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
@@ -161,7 +153,7 @@ static void look_at_load(CtCheckWorker *k, uint32_t buf, int64_t slot) {
   snprintf(text, sizeof text,
            "%s: the block may end before this has arrived: nobody waits for its phase of "
            "%.80s[%lld]; wait for it, or leave the copy out",
-           name_of(p, c->copied_in[at]), p->bufs[buf].name, (long long)slot);
+           ct_ops[ct_in_op(p, c->copied_in[at])].text, p->bufs[buf].name, (long long)slot);
   ct_finding_note_text(
       k, (CtFound){.kind = CT_CHECK_TMA, .in = c->copied_in[at], .buf = buf, .block = k->k->block},
       text);

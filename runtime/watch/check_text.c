@@ -97,11 +97,6 @@ static bool is_of_halves(const CtSimtProgram *p, const CtFound *f) {
          is_same_script_line(p, f);
 }
 
-/* Is it the write of an answer of cluster launch control? */
-static bool is_response(const CtSimtProgram *p, uint32_t in) {
-  return in < p->n_code && p->code[in].u.op == CT_SIMT_TMA && p->tmas[p->code[in].imm].is_cancel;
-}
-
 static Words words_of(const CtSimtJob *job, const CtFound *f) {
   const CtSimtProgram *p = job->program;
   const CtSimtJob *other = other_job(job, f);
@@ -123,12 +118,12 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   }
   find_writers(f, &w);
   w.is_of_halves = is_of_halves(p, f);
-  w.is_response = is_response(p, f->in);
+  w.is_response = ct_in_op(p, f->in) == CT_OP_CLC_TRY_CANCEL;
   return w;
 }
 
-/* " by wgmma" and the like, if an agent accesses and not the thread itself. */
-static const char *agent_name(const CtSimtProgram *p, uint32_t in, CtAgent agent) {
+/* Appends " by wgmma" and the like, if an agent accesses and not the thread itself. */
+static void put_agent(CtText *out, const CtSimtProgram *p, uint32_t in, CtAgent agent) {
   static const char *const names[CT_AGENT_COUNT] = {[CT_AGENT_NONE] = "",
                                                     [CT_AGENT_BAR] = " by a copy to an mbarrier",
                                                     [CT_AGENT_WGMMA] = " by wgmma",
@@ -138,12 +133,12 @@ static const char *agent_name(const CtSimtProgram *p, uint32_t in, CtAgent agent
                                                     [CT_AGENT_TMEM] =
                                                         " by a copy of tensor memory"};
   bool is_cp = agent == CT_AGENT_UMMA && in < p->n_code && p->code[in].u.op == CT_SIMT_TCGEN05_CP;
-  bool is_answer = agent == CT_AGENT_BAR && is_response(p, in);
-  bool is_store = agent == CT_AGENT_BAR && in < p->n_code && ct_in_is(&p->code[in], CT_INS_MEMORY);
-  return is_cp       ? " by tcgen05.cp"
-         : is_answer ? " by clc_try_cancel"
-         : is_store  ? " by st_async"
-                     : names[agent];
+  CtOp op = agent == CT_AGENT_BAR ? ct_in_op(p, in) : CT_OP_NONE;
+  if (ct_op_has(op, CT_TRAIT_SAID)) {
+    ct_text_printf(out, " by %s", ct_ops[op].text);
+  } else {
+    ct_text_puts(out, is_cp ? " by tcgen05.cp" : names[agent]);
+  }
 }
 
 /* Says what would order the two accesses: something between them, or, in a loop, after the one
@@ -214,8 +209,8 @@ static void put_directive(const Out *o, char directive) {
     case 'i': ct_text_puts(o->text, w->where[0] == '\0' ? "" : " in "); break;
     case 't': ct_text_puts(o->text, w->who); break;
     case 'o': ct_text_puts(o->text, w->other); break;
-    case 'g': ct_text_puts(o->text, agent_name(o->p, f->in, (CtAgent)f->agent)); break;
-    case 'h': ct_text_puts(o->text, agent_name(o->p, f->other, (CtAgent)f->other_agent)); break;
+    case 'g': put_agent(o->text, o->p, f->in, (CtAgent)f->agent); break;
+    case 'h': put_agent(o->text, o->p, f->other, (CtAgent)f->other_agent); break;
     case 'l': ct_text_puts(o->text, w->line); break;
     case 'm': ct_text_puts(o->text, w->other_line); break;
     case 'x': ct_text_printf(o->text, "%lld", (long long)f->extra); break;

@@ -124,9 +124,7 @@ void ct_touch_forget(CtCheckWorker *k) { each_column(k, clear_column); }
 
 static bool is_response(const Touch *t) {
   const CtSimtProgram *p = t->a->w->worker->job->program;
-  const CtIn *code = &p->code[t->event.in];
-  return t->event.agent == CT_AGENT_BAR && ct_in_is(code, CT_INS_TMA) &&
-         p->tmas[code->imm].is_cancel;
+  return t->event.agent == CT_AGENT_BAR && ct_in_op(p, t->event.in) == CT_OP_CLC_TRY_CANCEL;
 }
 
 /* An agent that reads what a thread wrote by an ordinary instruction needs a proxy fence in between. So does a response

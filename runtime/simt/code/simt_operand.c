@@ -72,3 +72,15 @@ int ct_simt_operands(const CtSimtProgram *p, const CtIn *code, CtOperand out[CT_
   }
   return 0;
 }
+
+CtOp ct_in_op(const CtSimtProgram *p, uint32_t in) {
+  const CtIn *code = in < p->n_code ? &p->code[in] : NULL;
+  if (code != NULL && code->u.op == CT_SIMT_TMA) {
+    return (CtOp)p->tmas[code->imm].op;
+  }
+  if (code != NULL && ct_in_is(code, CT_INS_MEMORY) && p->bufs[ct_in_buf(code)].bar != 0) {
+    code++; /* the MBAR that says when the store is complete */
+  }
+  const CtMbarImm imm = {.imm = code == NULL ? 0 : code->imm};
+  return code != NULL && code->u.op == CT_SIMT_MBAR ? (CtOp)imm.u.op : CT_OP_NONE;
+}

@@ -31,4 +31,8 @@ enum { CT_MAX_OPERANDS = 5 };
    box. */
 int ct_simt_operands(const CtSimtProgram *p, const CtIn *code, CtOperand out[CT_MAX_OPERANDS]);
 
+/* The operation of which the instruction of this number is a part, among those that TMA and mbarriers have;
+   CT_OP_NONE of others. Its text is its name in messages. */
+CtOp ct_in_op(const CtSimtProgram *p, uint32_t in);
+
 #endif

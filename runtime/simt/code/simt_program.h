@@ -144,6 +144,7 @@ typedef struct CtTileOp {
 enum { CT_TMA_AT = 0, CT_TMA_EXTENT = 1, CT_TMA_STRIDE = 6, CT_TMA_NUMBERS = 11 };
 enum { CT_TMA_BOX_AT = 0, CT_TMA_BAR = 1, CT_TMA_MASK = 2, CT_TMA_CRD = 3, CT_TMA_OPERANDS = 8 };
 typedef struct CtSimtTma {
+  uint16_t op; /* CtOp */
   bool is_store, has_mask, is_of_pair;
   bool
       is_send; /* `global` is this block's shared memory; CT_TMA_CRD: from which element; CT_TMA_MASK: the rank of the

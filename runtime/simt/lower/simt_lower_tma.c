@@ -25,7 +25,8 @@ static bool is_whole(const CtLow *l, const CtTmaMap *map) {
   return is;
 }
 
-static void add_tma(CtLow *l, const CtTma *tma, const CtSimtTma *t) {
+static void add_tma(CtLow *l, const CtInst *inst, const CtSimtTma *t) {
+  const CtTma *tma = inst->u.tma;
   lanes(l, tma->offset, CT_TMA_BOX_AT);
   if (tma->slot != 0) {
     lanes(l, tma->slot, CT_TMA_BAR);
@@ -35,11 +36,13 @@ static void add_tma(CtLow *l, const CtTma *tma, const CtSimtTma *t) {
   }
   if (CT_LOW_GROW(l, tmas, n_tmas, cap_tmas)) {
     l->tmas[l->n_tmas] = *t;
+    l->tmas[l->n_tmas].op = inst->op;
     CT_EMIT(l, CT_SIMT_TMA, .imm = (int64_t)l->n_tmas++);
   }
 }
 
-static void add_request(CtLow *l, const CtTma *tma) {
+static void add_request(CtLow *l, const CtInst *inst) {
+  const CtTma *tma = inst->u.tma;
   enum { WORDS = 2 };
   const CtSimtTma t = {.is_cancel = true,
                        .has_mask = tma->mask != 0,
@@ -52,10 +55,11 @@ static void add_request(CtLow *l, const CtTma *tma) {
                        .mul = {1},
                        .box = {WORDS},
                        .boxes = {.n = 1, .fewest = 1, .n_dims = 1, .box = {WORDS}}};
-  add_tma(l, tma, &t);
+  add_tma(l, inst, &t);
 }
 
-static void add_send(CtLow *l, const CtTma *tma) {
+static void add_send(CtLow *l, const CtInst *inst) {
+  const CtTma *tma = inst->u.tma;
   const CtSimtTma t = {.is_send = true,
                        .dtype = l->ir->bufs[tma->buf].dtype,
                        .global = tma->from,
@@ -66,7 +70,7 @@ static void add_send(CtLow *l, const CtTma *tma) {
                        .mul = {1},
                        .box = {tma->count}};
   lanes(l, tma->crd[0], CT_TMA_CRD);
-  add_tma(l, tma, &t);
+  add_tma(l, inst, &t);
 }
 
 void ct_low_query_cancel(CtLow *l, CtVal v) {
@@ -84,11 +88,11 @@ void ct_low_tma(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtTma *tma = inst->u.tma;
   if (tma->is_cancel) {
-    add_request(l, tma);
+    add_request(l, inst);
     return;
   }
   if (tma->from != 0) {
-    add_send(l, tma);
+    add_send(l, inst);
     return;
   }
   const CtTmaMap *map = &l->ir->maps[tma->map];
@@ -120,7 +124,7 @@ void ct_low_tma(CtLow *l, CtVal v) {
     number(l, map->dim[i].stride, CT_TMA_STRIDE + i);
     lanes(l, tma->crd[i], CT_TMA_CRD + i);
   }
-  add_tma(l, tma, &t);
+  add_tma(l, inst, &t);
 }
 
 void ct_low_tcgen05(CtLow *l, CtVal v) {

@@ -184,7 +184,7 @@ static void look(Body *b, const CtInst *inst) {
     b->atomics = true;
   } else if (op == CT_OP_LOAD) {
     b->reads = b->reads || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
-  } else if (op == CT_OP_STORE || op == CT_OP_ST_ASYNC) {
+  } else if (ct_ops[op].data == CT_DATA_ELEMENT) {
     b->works = b->works || is_shared_buf(b->ir, (uint32_t)inst->imm.i);
   } else if (ct_ops[op].cls == CT_CLS_TILE) {
     b->works = b->works || is_shared_buf(b->ir, inst->u.tile->dst.buf);

@@ -102,6 +102,18 @@ for _, case in ipairs(additions) do
   tap.is(table.concat(list, "\n"), "", case.name .. " is three files of C")
 end
 
+-- {====== Who knows one by name ======
+
+-- What several parts know of an operation is in its row, so few files of C name it: of these the builder, the
+-- verifier's case of its own, and the CPU engine.
+local most <const> = { ST_ASYNC = 3, TMA_SEND = 2, CLC_TRY_CANCEL = 4, MBAR_ARRIVE_AT = 4,
+  SYNC_WARP = 1 }
+for name, n in pairs(most) do
+  local list = folder.run(("grep -rlw --include='*.[ch]' CT_OP_%s runtime interp"):format(name))
+  local _, n_files = list:gsub("\n", "")
+  tap.ok(n_files <= n, ("%s is named in at most %d files"):format(name, n), list)
+end
+
 -- {====== No other way past ======
 
 -- Switches over operations that say what becomes of the rest of them, and why that is right of one
