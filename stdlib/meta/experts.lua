@@ -32,7 +32,8 @@ function expert_layer.prepare_route(logits, k, options) end
 ---@param gate_up Tensor|table (2F,D,E): rows gate 0, up 0, gate 1, ...; perhaps packed
 ---@param down Tensor|table (D,F,E)
 ---@param routing table of route
----@param options? table `activation`, a function (gate, up); `combine`, `configs`, `out`, `stream`
+---@param options? table `activation`, a function (gate, up) or its name; `bias`, {(2F,E), (D,E)};
+--- `combine`, `configs`, `out`, `stream`
 ---@return Tensor # (T,D)
 function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
 

@@ -6,13 +6,14 @@
 local arguments = require "cuttle.arguments"
 local backward = require "cuttle.expert_backward"
 local on_device = require "cuttle.operator_device"
+local memo = require "cuttle.memo"
 local operator = require "cuttle.matmul"
 local parts = require "cuttle.expert_parts"
 local route = require "cuttle.expert_route"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local known <const> = { "activation", "combine", "configs", "out", "stream" }
+local known <const> = { "activation", "bias", "combine", "configs", "out", "stream" }
 
 local function fail(format, ...) tiles.fail("expert_layer", format, ...) end
 
@@ -34,6 +35,48 @@ end
 
 -- {====== Arguments ======
 
+local function swiglu(gate, up) return gate / (1.0 + exp(-gate)) * up end
+
+-- The same for what is rounded to 16 bits: a third of the instructions, of an epilogue whose
+-- numbers nobody multiplies meanwhile.
+local function narrow_swiglu(gate, up) return gate * fast.rcp(1.0 + fast.exp(-gate)) * up end
+
+-- The activation of gpt-oss, whose gate is at most 7, and up from -7 to 7.
+local function clamped_swiglu(gate, up)
+  local g = min(gate, 7.0)
+  return g * fast.rcp(1.0 + fast.exp(-1.702 * g)) * (min(max(up, -7.0), 7.0) + 1.0)
+end
+
+local activations <const> = { clamped_swiglu = clamped_swiglu, swiglu = swiglu }
+
+-- The function that the option `activation` is or names.
+local function activation_of(option, dtype)
+  if option == nil and dtype.bits <= 16 then return narrow_swiglu end
+  local found = type(option) == "function" and option or activations[option or "swiglu"]
+  if not found then
+    fail('activation is %s; expected a function (gate, up), "swiglu" or "clamped_swiglu"',
+      tostring(option))
+  end
+  return found
+end
+
+-- Biases {(2F,E), (D,E)} as operands of both products: {} where there are none.
+local function biases_of(bias, p, X)
+  if bias == nil then return {} end
+  if type(bias) ~= "table" then
+    fail("bias is of type %s; expected {(2F,E), (D,E)}", tiles.type_name(bias))
+  end
+  for i, rows in ipairs { 2 * p.F, p.D } do
+    local name = ("bias[%d]"):format(i)
+    parts.check_matrix("expert_layer", bias[i], name, 2, i == 1 and "(2F,E)" or "(D,E)")
+    if size(bias[i], 0) ~= rows or size(bias[i], 1) ~= p.E or bias[i].device ~= X.device then
+      fail("%s is %s on %s; expected (%d,%d) on %s", name, shape(bias[i]), bias[i].device, rows,
+        p.E, X.device)
+    end
+  end
+  return bias
+end
+
 -- What is computed, and how.
 local function read(X, gate_up, down, routing, options)
   options = arguments.options("expert_layer", options, known, '{combine = "atomic"}')
@@ -46,30 +89,35 @@ local function read(X, gate_up, down, routing, options)
     combine == "sum" and tensor(X.dtype, row_major{p.T, p.D}) or zeros(f32, row_major{p.T, p.D}))
   parts.check_matrix("expert_layer", p.out, "out", 2, "(T,D)")
   parts.check_rows("expert_layer", "out", p.out, p)
-  p.combine, p.configs, p.activation = combine, options.configs or {}, options.activation
-  p.stream = options.stream
+  p.combine, p.configs = combine, options.configs or {}
+  p.activation = activation_of(options.activation, X.dtype)
+  p.stream, p.bias = options.stream, biases_of(options.bias, p, X)
   return p
 end
 
 -- {====== The layer ======
 
-local function swiglu(gate, up) return gate / (1.0 + exp(-gate)) * up end
-
--- The same for what is rounded to 16 bits: a third of the instructions, of an epilogue whose
--- numbers nobody multiplies meanwhile.
-local function narrow_swiglu(gate, up) return gate * fast.rcp(1.0 + fast.exp(-gate)) * up end
-
 local function weighted(v, e) return v * e.weights[e.m] end
+local function weighted_with_bias(v, e) return (v + e.bias[{e.n, e.l}]) * e.weights[e.m] end
+
+-- The activation of sums and their biases.
+local with_bias = memo.by_fields({}, function(of)
+  return function(gate, up, e)
+    return of.activation(gate + e.bias[{2 * e.n, e.l}], up + e.bias[{2 * e.n + 1, e.l}])
+  end
+end, "activation")
 
 -- Launches or prepares both products and the sum: f(A, B, C, options) for products, g(step).
 local function each(X, gate_up, down, routing, p, f, g)
   local n = p.T * p.k
   local hidden = on_device.new(X.device, X.dtype, row_major{n, p.F})
-  local activation = p.activation or X.dtype.bits <= 16 and narrow_swiglu or swiglu
+  local of_up, of_down = p.bias[1], p.bias[2]
   f(X, gate_up, hidden, { groups = routing.ends, gather = routing.tokens, glu = true,
-    epilogue = activation, stream = p.stream, config = p.configs[1] })
-  local how = { groups = routing.ends, operands = { weights = routing.weights },
-                epilogue = weighted, stream = p.stream, config = p.configs[2] }
+    operands = of_up and { bias = of_up }, stream = p.stream, config = p.configs[1],
+    epilogue = of_up and with_bias(p) or p.activation })
+  local how = { groups = routing.ends, operands = { weights = routing.weights, bias = of_down },
+                epilogue = of_down and weighted_with_bias or weighted, stream = p.stream,
+                config = p.configs[2] }
   if p.combine == "atomic" then
     how.scatter = { routing.tokens, "add" }
     return f(hidden, down, p.out, how)

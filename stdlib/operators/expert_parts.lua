@@ -59,7 +59,7 @@ function M.check_routing(op, routing, n_tokens, n_experts)
   end
 end
 
---- What is computed: T tokens of D numbers, F hidden ones, {T =, D =, F =, k =}. op: its name;
+--- What is computed: T tokens of D numbers, F hidden ones, {T =, D =, F =, E =, k =}. op: its name;
 --- takes_packed: weights may be packed (packed_weights.lua).
 function M.read(op, X, gate_up, down, routing, takes_packed)
   M.check_matrix(op, X, "tokens", 2, "(T,D)")
@@ -71,7 +71,7 @@ function M.read(op, X, gate_up, down, routing, takes_packed)
   check_extent(op, "gate_up", of_up, 2, E, "E, as down is (D,F,E)")
   check_extent(op, "down", of_down, 0, D, "D, as tokens are (T,D)")
   M.check_routing(op, routing, T, E)
-  return { T = T, D = D, F = F, k = routing.k }
+  return { T = T, D = D, F = F, E = E, k = routing.k }
 end
 
 --- x is row-major (T,D); of one row or column any stride will do.

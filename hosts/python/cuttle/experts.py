@@ -31,6 +31,7 @@ local function inner(t)
   return t and select(t, 1, 2, 0)
 end
 function _experts_layer(x, gate_up, down, k, tokens, places, ends, weights, options)
+  for i, bias in ipairs(options and options.bias or {}) do options.bias[i] = select(bias, 1, 0) end
   return require "cuttle.expert_layer".expert_layer(x, inner(gate_up), inner(down),
     routing(k, tokens, places, ends, weights), options)
 end
@@ -69,10 +70,12 @@ def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optio
     return Routing(k, *(out or (_result(logits, t) for t in made)))
 
 
-def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, combine: Optional[str] = None,
-                 out: Any = None) -> Any:
-    """The layer, (T, D). `combine`: "sum", in a fixed order, or "atomic", which adds to `out`, of float32."""
-    made = _call("_experts_layer", x, fields(gate_up), fields(down), *routing, combine=combine, out=out)
+def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, activation: Optional[str] = None,
+                 bias: Optional[Sequence[Any]] = None, combine: Optional[str] = None, out: Any = None) -> Any:
+    """The layer, (T, D). `combine`: "sum", in a fixed order, or "atomic", which adds to `out`, of float32. `bias`: of
+    gate_up (E, 2F) and of down (E, D). `activation`: "swiglu" or "clamped_swiglu", that of gpt-oss."""
+    made = _call("_experts_layer", x, fields(gate_up), fields(down), *routing, activation=activation,
+                 bias=None if bias is None else list(bias), combine=combine, out=out)
     return out if out is not None else _result(x, made[0])
 
 

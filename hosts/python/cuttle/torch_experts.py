@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Optional, Sequence, Tuple
 
 from . import experts
 from .packed import PackedWeight
@@ -46,10 +46,12 @@ _layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTI
                 lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing),
                                                                               out=made[0]))
 _packed_layer = define(
-    "expert_layer_packed", f"Tensor x, {_PACKED.format('up')}, {_PACKED.format('down')}, {_ROUTING}",
+    "expert_layer_packed",
+    f"Tensor x, Tensor[]? bias, str? activation, {_PACKED.format('up')}, {_PACKED.format('down')}, {_ROUTING}",
     lambda x, *_: _like(x), 1,
-    lambda made, x, *rest: experts.expert_layer(x, _packed(*rest[:_FIELDS]), _packed(*rest[_FIELDS:2 * _FIELDS]),
-                                                _routing(*rest[2 * _FIELDS:]), out=made[0]))
+    lambda made, x, bias, activation, *rest: experts.expert_layer(
+        x, _packed(*rest[:_FIELDS]), _packed(*rest[_FIELDS:2 * _FIELDS]), _routing(*rest[2 * _FIELDS:]), bias=bias,
+        activation=activation, out=made[0]))
 _layer_gradient = define(
     "expert_layer_backward", f"Tensor dy, Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
     lambda dy, x, gate_up, down, tokens, places, ends, weights, k: _like(x, gate_up, down, weights), 4,
@@ -83,16 +85,22 @@ _route.register_autograd(_route_gradients, setup_context=_save_route)
 
 
 def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normalize: Optional[bool] = None,
-                 score: Optional[str] = None) -> Any:
+                 score: Optional[str] = None, bias: Optional[Sequence[Any]] = None,
+                 activation: Optional[str] = None) -> Any:
     """The feed-forward layer of a mixture of experts, (T, D), with gradients of x, gate_up, down and logits.
 
     x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (T, E). Each token
     has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU.
-    gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient.
+    gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient. Only with these there are
+    bias and activation, which cuttle.experts.expert_layer describes.
     """
     routing = _route(logits.contiguous(), k, normalize, score)
     if isinstance(gate_up, PackedWeight) or isinstance(down, PackedWeight):
         if not (isinstance(gate_up, PackedWeight) and isinstance(down, PackedWeight)):
             raise TypeError("expert_layer: one of gate_up and down is packed; pass both as cuttle.packed.PackedWeight")
-        return _packed_layer(x.contiguous(), *gate_up, *down, *routing, k)
+        return _packed_layer(x.contiguous(), None if bias is None else list(bias), activation, *gate_up, *down,
+                             *routing, k)
+    if bias is not None or activation is not None:
+        raise TypeError("expert_layer: bias and activation are for packed weights; those have no gradients. For others "
+                        "call cuttle.experts.expert_layer")
     return _layer(x.contiguous(), gate_up, down, *routing, k)

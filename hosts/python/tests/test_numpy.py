@@ -250,6 +250,10 @@ def test_packed():
     x, routing = rng.standard_normal((t, d)).astype("f2"), experts.route(rng.standard_normal((t, e), "f4"), k)
     want = experts.expert_layer(x, packed.dequantize(up, "f16"), packed.dequantize(down, "f16"), routing)
     close(experts.expert_layer(x, up, down, routing), want, "a layer of packed experts", 1e-2 * np.abs(want).max())
+    bias = rng.standard_normal((e, 2 * f)).astype("f4"), rng.standard_normal((e, d)).astype("f4")
+    made = [experts.expert_layer(x, *w, routing, activation="clamped_swiglu", bias=bias)
+            for w in ((up, down), (packed.dequantize(up, "f16"), packed.dequantize(down, "f16")))]
+    close(made[0], made[1], "with biases", 1e-2 * np.abs(made[1]).max())
 
 
 def test_selections():

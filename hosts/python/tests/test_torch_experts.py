@@ -61,6 +61,10 @@ def test_packed():
         for text, f in ("", ours), (", compiled", compiled):
             y = f(x, up, to, logits)
             ok(y.dtype == x.dtype and (y - want).abs().max() < 2e-2 * want.abs().max(), f"packed {name}{text}")
+    bias = data(E, 128).detach(), data(E, 64).detach()
+    gpt = [cuttle.torch.expert_layer(x, up, to, logits, K, bias=bias, activation=name)
+           for name in ("swiglu", "clamped_swiglu")]
+    ok((gpt[0] - gpt[1]).abs().max() > 1e-2 * gpt[0].abs().max(), "another activation")
     try:
         ours(x, up, down, logits)
         ok(False, "one packed weight")

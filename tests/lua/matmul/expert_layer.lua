@@ -131,7 +131,9 @@ end
 
 -- {====== The layer ======
 
-local function layer_of(T, D, F, E, k, options)
+local function layer_of(T, D, F, E, k, all)
+  local options = {}
+  for key, value in pairs(all) do options[key] = key ~= "host" and value or nil end
   local r = experts.route(view(randn(f32, T * E), row_major{T, E}), k)
   local X, W1 = small(bf16, row_major{T, D}), small(bf16, layout({2 * F, D, E}, {D, 1, 2 * F * D}))
   local W2 = small(bf16, layout({D, F, E}, {F, 1, F * D}))
@@ -141,7 +143,9 @@ local function layer_of(T, D, F, E, k, options)
   print(T, allclose(out, Y, {rtol = 0, atol = options.combine and 1e-3 or 0}))
   local rows, x, w1, w2 = r.tokens:to("cpu"), X:to("cpu"), W1:to("cpu"), W2:to("cpu")
   local ends, weights, sums, at = r.ends:to("cpu"), r.weights:to("cpu"), {}, 0
-  local activation = options.activation
+  local bias = options.bias or {}
+  local function bias_of(i, row, e) return bias[i] and bias[i]:to("cpu")[{row, e}] or 0 end
+  local activation = all.host or options.activation
     or function(g, u) return g / (1 + math.exp(-g)) * u end
   for e = 0, E - 1 do
     local up = reference.matmul(reference.cast(x, f32), reference.cast(w1(_, _, e), f32)):to("cpu")
@@ -150,8 +154,10 @@ local function layer_of(T, D, F, E, k, options)
       for d = 0, D - 1 do
         local sum = 0
         for f = 0, F - 1 do
-          sum = sum + activation(up[{t, 2 * f}], up[{t, 2 * f + 1}]) * w2[{d, f, e}]
+          sum = sum + activation(up[{t, 2 * f}] + bias_of(1, 2 * f, e),
+            up[{t, 2 * f + 1}] + bias_of(1, 2 * f + 1, e)) * w2[{d, f, e}]
         end
+        sum = sum + bias_of(2, d, e)
         sums[t * D + d] = (sums[t * D + d] or 0) + sum * weights[at]
       end
       at = at + 1
@@ -170,6 +176,15 @@ layer_of(20, 24, 16, 4, 2, {})
 layer_of(20, 24, 16, 4, 2, {combine = "atomic", activation = function(g, u) return g * u end})
 -- expect: 20	true
 -- expect: atomic	true
+-- As gpt-oss has it.
+local function clamped(gate, up)
+  local g = math.min(gate, 7)
+  return g / (1 + math.exp(-1.702 * g)) * (math.max(math.min(up, 7), -7) + 1)
+end
+layer_of(9, 24, 16, 3, 2, {activation = "clamped_swiglu", host = clamped,
+  bias = {small(f32, layout{32, 3}), small(bf16, row_major{24, 3})}})
+-- expect: 9	true
+-- expect: nil	true
 layer_of(0, 24, 16, 4, 2, {})
 -- expect: 0	true
 -- expect: nil	true

@@ -50,9 +50,12 @@ local function try_layer(name, T, D, F, E, k, options)
 end
 try_layer("u4", 20, 64, 64, 4, 2, {})
 try_layer("nf4", 9, 128, 64, 33, 3, {combine = "atomic"})
+try_layer("f4e2m1", 9, 64, 64, 3, 2, {activation = "clamped_swiglu",
+  bias = {randn(bf16, layout{128, 3}), randn(f32, layout{64, 3})}})
 try_layer("f8e4m3", 5, 64, 64, 2, 1, {activation = function(g, u) return max(g, 0.0) * u end})
 try_layer("f4e2m1", 0, 64, 64, 2, 1, {})
 -- expect: u4	true	true	2
 -- expect: nf4	true	true	2
+-- expect: f4e2m1	true	true	2
 -- expect: f8e4m3	true	true	2
 -- expect: f4e2m1	true	true	0
