@@ -1,6 +1,7 @@
 /* front_whole.c: what functions read that were not rewritten. C functions, and those of the standard library that run
    as they are, get tables whole: all that such a table holds counts as read, what the tables in it hold, and what
-   these inherit. A function of the script that runs as it is (static_fn) also calls the functions that it reaches, so theirs counts, too. */
+   these inherit. A function of the script that runs as it is (static_fn) also calls the functions that it reaches,
+   so theirs counts, too. */
 #include "front_whole.h"
 
 #include <lauxlib.h>
