@@ -26,9 +26,9 @@ if [ "$1" = --one ]; then # CUTTLE VERSION TARGET,TARGET... SCRIPT [ARGUMENT...]
     done
     CUTTLE_EMIT_ALSO=$others emit "${targets%% *}" >"$texts/${targets%% *}" 2>"$texts/log" || rm "$texts"/*
   }
-  # TARGET: the line of its text in a ledger. Comments name scripts: those of os.tmpname differ from run to run.
+  # TARGET: the line of its text in a ledger. Comments that say which line of a script it is of do not count.
   entry() {
-    hash=$(sed -E 's,// /tmp/lua_[^:]*,// ,' "$texts/$1" | sha256sum)
+    hash=$(sed -E 's, *// [^"]*:[0-9]+$,,' "$texts/$1" | sha256sum)
     line=$(printf '%.32s' "${hash#\\}") && line="$line $version sm_$1 $script"
   }
   is_listed() { # TARGET
