@@ -34,7 +34,10 @@ local function config_of(p)
     local config = { groups = math.random(2), columns = one_of{32, 64, 128},
                      stages = math.random(2, 4), depth = one_of{2, 4, 8} }
     local steps = p.k * p.T.bits // 1024
-    if steps % 4 == 0 and chance(2) then config.k_blocks, steps = 2, steps // 2 end
+    local blocks = one_of{2, 4}
+    if steps % (2 * blocks) == 0 and config.columns >= 16 * blocks and chance(2) then
+      config.k_blocks, steps = blocks, steps // blocks
+    end
     if steps % 4 == 0 and chance(2) then config.turn, config.stages, config.depth = 4, 4, 4 end
     return config
   end

@@ -41,6 +41,7 @@ local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
 local BUFFERS <const> = 2
+local AHEAD <const> = 64 -- columns of a part of which two have sums of their own
 local VECTOR <const> = 8 -- elements of C that a thread stores at once
 local kinds <const> = { -- atoms and their K
   f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
@@ -312,7 +313,8 @@ end
 -- of the next run. While the first run, the numbers of the next step are made.
 local function multiply_apart(lane, block, state, start, tCsX, sums, held)
   local plan, dtype = lane.plan, lane.variant.dtype
-  local some, ahead, last = {}, plan.parts > 1 and 1 or 0, plan.spans * plan.parts - 1
+  local some, last = {}, plan.spans * plan.parts - 1
+  local ahead = plan.parts > 1 and plan.columns // plan.parts <= AHEAD and 1 or 0
   for i = 0, ahead do
     some[i] = fragment(dtype == i8 and i32 or f32, { size(sums) // plan.parts, 1, 1 })
   end

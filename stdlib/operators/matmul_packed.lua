@@ -24,6 +24,8 @@ local M = {}
 -- Rows of A that gemm_packed.lua computes in time; more than FEWER are faster by wgmma if there are
 -- blocks for all multiprocessors. More than MOST are faster by way of a matrix.
 local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 1024
+-- Rows of 8 bits that are multiplied with sums scaled more often than all of so many of K.
+local FEW_SPANS <const>, LEAST_SPAN <const> = 512, 64
 local VECTOR <const> = 8 -- elements of 16 bytes of C
 local HOPPER <const> = "cuttle.gemm_packed_hopper"
 local ENOUGH <const> = 128 -- multiprocessors, where nobody knows how many there are
@@ -232,8 +234,10 @@ local narrow <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 4,
     least_group = 128 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
-  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2,
+    column_tiles = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 2, stages = 6, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 6, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
@@ -243,14 +247,16 @@ local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes i
 local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 
 -- Can the row compute the problem, with columns that A has rows for? And are there nearly as many
--- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one.
+-- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one
+-- or, by `column_tiles`, in some.
 local function is_for(row, p, w)
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
     and (k_blocks == 1 or p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0)
     and blocks <= (row.most or math.huge) * n_sms
-    and (k_blocks == 1 or blocks <= n_sms and n <= row.columns and not p.groups),
+    and (k_blocks == 1 or blocks <= n_sms and n <= row.columns * (row.column_tiles or 1)
+      and not p.groups),
     blocks >= FULL * n_sms
 end
 
@@ -277,12 +283,12 @@ local function of_many(config, p, row)
   config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
 end
 
--- As many steps of K in a turn of the loop as make all addresses constants, if K has these; of
--- f8e4m3 that was not measured.
+-- As many steps of K in a turn of the loop as make all addresses constants, if K has these. With
+-- parts threads would spill registers.
 local function turn_of(config, p)
   local turn = math.max(config.depth, config.stages)
   local is_whole = turn % config.stages == 0 and turn % config.depth == 0
-  return is_whole and not is_narrow(p.dtype)
+  return is_whole and not config.parts
     and p.k % (turn * config.step * (config.k_blocks or 1)) == 0 and turn or nil
 end
 
@@ -308,7 +314,8 @@ local function template_of(p, w, wanted)
   end
   if why then return nil end
   local n = sharing(p)
-  local has_many = n > FEWER and (n <= MOST or p.groups or is_narrow(p.dtype))
+  local is_slow = is_narrow(p.dtype) and w.group < LEAST_SPAN and n > FEW_SPANS and not p.groups
+  local has_many = n > FEWER and not is_slow and (n <= MOST or p.groups or is_narrow(p.dtype))
     and target_of(p).sm == 90
     and not hopper_trouble(p, w)
   if has_many and (n > FEW or select(2, row_of_many(p, w))) then return "many" end

@@ -70,6 +70,12 @@ try("u4", 200, 72, 256, 64, i8, false, {groups = 1, columns = 192, parts = 3}, b
 -- expect: packed hopper 128x128x128, u4	nil
 -- expect: packed hopper 64x192x128, u4	nil
 
+-- Four blocks share K, and two share that of two tiles of columns.
+try("u4", 70, 136, 1024, 128, f8e4m3, true, {groups = 2, columns = 64, k_blocks = 4}, bf16)
+try("u4", 140, 136, 512, 128, f8e4m3, true, {groups = 2, columns = 128, k_blocks = 2}, bf16)
+-- expect: packed hopper 128x64x128, u4, K in 4	nil
+-- expect: packed hopper 128x128x128, u4, K in 2	nil
+
 -- Zero points with which differences are not exact in f8e4m3: it takes another way. i8 has all.
 local function with_zero(T, zero, config)
   local codes, W = random(u8, 0, 16, 72, 256), zeros(f64, row_major{72, 256}):to("cpu")
