@@ -57,12 +57,30 @@ function M.guess_theirs(name)
     ("; %s is %s here"):format(name, table.concat(names, " or ")) or ""
 end
 
+-- {====== Names of modules ======
+
+-- How to get at a module, as rows, or at what modules have, as softmax; nil if no module is meant.
+local function ways_of_modules(name)
+  local ways = {}
+  for _, topic in ipairs((annotations.load())) do
+    for _, entry in ipairs(topic.module and topic.entries or {}) do
+      local space, own = entry.name:match "^(%l[%w_]*)%.([%w_]+)$"
+      local way = space and ('local %s = require "cuttle.%s"'):format(space, topic.module)
+      if space == name then return "write " .. way end
+      if own == name then ways[#ways + 1] = ("write %s, with %s"):format(entry.name, way) end
+    end
+  end
+  return ways[1] and table.concat(ways, ", or ")
+end
+
 local MIN_GUESSED <const> = 4 -- letters: shorter names are variables rather than misspelt ones
 
 -- What a global that is nil may have meant, as text behind Lua's message; "" when nothing is near.
 function M.guess(name)
   local theirs = language[name] == nil and #name > 1 and M.guess_theirs(name) or ""
   if theirs ~= "" then return theirs end
+  local ways = language[name] == nil and #name > 1 and ways_of_modules(name)
+  if ways then return "; " .. ways end
   local names = language[name] == nil and #name >= MIN_GUESSED and nearest(name)
   return names and ("; did you mean %s?"):format(names) or ""
 end

@@ -228,6 +228,7 @@ local function find(name)
 end
 
 local function find_topic(word)
+  word = word:gsub("^cuttle%.", "")
   for _, topic in ipairs((annotations.load())) do
     local file = topic.file:match("([%w_]+)%.lua$") -- TMA is the topic of boxes
     if topic.word == word:lower() or file == word:lower() then return topic end
@@ -236,12 +237,13 @@ end
 
 -- {====== Names of CuTe, PTX and MoYe ======
 
--- The entries of methods of this name.
-local function find_methods(name)
+-- The entries of this name of types, or, with `kind` "%l", of modules and tables such as fast.
+local function find_methods(name, kind)
   local found = {}
   for _, topic in ipairs((annotations.load())) do
     for _, entry in ipairs(topic.entries) do
-      if entry.name:match("^%u[%w_]*[.:]([%w_]+)$") == name then found[#found + 1] = entry end
+      local own = entry.name:match("^" .. kind .. "[%w_]*[.:]([%w_]+)$")
+      if own == name then found[#found + 1] = entry end
     end
   end
   return found
@@ -348,11 +350,19 @@ local function fail_name(name)
     ("; help() lists all names, apropos\"%s\" searches what they do"):format(name))
 end
 
+-- False if nothing inside a module or table is called so, or something else is meant by it.
+local function print_inner(name)
+  local found = find_methods(name, "%l")
+  if #found == 0 or require("cuttle.guess").habit(name) then return false end
+  print_methods(found)
+  return true
+end
+
 local function help_name(name)
   local asked = name
   name = foreign.key(name)
   local entry, topic, theirs = find(name), find_topic(name), guesses.find_theirs(name)
-  local methods = entry == nil and find_methods(name) or {}
+  local methods = entry == nil and find_methods(name, "%u") or {}
   if entry then
     print_entry(entry)
   elseif topic then
@@ -367,7 +377,7 @@ local function help_name(name)
     return
   elseif is_lua_name(name) then
     print(("%s is Lua's own; its manual is www.lua.org/manual/5.4"):format(name))
-  else
+  elseif not print_inner(name) then
     fail_name(name)
   end
 end

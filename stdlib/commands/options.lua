@@ -1,5 +1,6 @@
 -- options.lua: the options of the commands that run a script. They stand on both sides of the
 -- script, up to `--`; what else stands after the script is the script's.
+local language = require "cuttle"
 local near = require "cuttle.near"
 local M = {}
 
@@ -21,8 +22,26 @@ function M.note_late(command, arg, names)
   end
 end
 
+-- Words that are commands of other programs -> what to do here.
+local RUN <const> = "to run a script, write cuttle script.lua"
+local PROMPT <const> = "for the prompt, write cuttle alone"
+local NOTHING <const> = "a script needs no project: write script.lua, and run cuttle script.lua"
+local EMIT <const> = "cuttle emit script.lua prints the CUDA C, and with --compile compiles it, too"
+local theirs <const> = {
+  run = RUN, exec = RUN, start = RUN, repl = PROMPT, shell = PROMPT, console = PROMPT,
+  new = NOTHING, init = NOTHING, create = NOTHING, build = EMIT, compile = EMIT,
+  test = "cuttle check script.lua finds what kernels do wrong, cuttle judge compares their results",
+  docs = "cuttle help lists the names of the language, and explains one",
+  list = "cuttle help lists the names of the language, and explains one",
+}
+
 --- What to add to the message that a script called `word` cannot be opened.
 function M.hint(word, commands, options)
+  if theirs[word] then return theirs[word] end
+  if language[word] ~= nil then
+    return ("%s is a name of the language: use it in a script, or by cuttle -e 'CODE'; "
+      .. "cuttle help %s explains it"):format(word, word)
+  end
   for name in options:gmatch "%S+" do
     if name == word then return ("write cuttle --%s"):format(word) end
   end

@@ -42,8 +42,13 @@ check("error without a value", "-e 'error()'", "the error is nil, not a message\
 check("the first failing -e ends it", "-e 'error(\"a\", 0)' -e 'print(1)'", "a\n", 1)
 check("no such script", "/nowhere/x.lua",
   "cuttle: cannot open /nowhere/x.lua: No such file or directory\n", 1)
-check("no such command", "trace",
-  "cuttle: cannot open trace: No such file or directory; cuttle --help lists the commands\n", 1)
+local NO_FILE <const> = "cuttle: cannot open %s: No such file or directory; %s\n"
+check("no such command", "nothing",
+  NO_FILE:format("nothing", "cuttle --help lists the commands"), 1)
+check("a command of other programs", "run x.lua",
+  NO_FILE:format("run", "to run a script, write cuttle script.lua"), 1)
+check("a name of the language", "trace", NO_FILE:format("trace", "trace is a name of the language: "
+  .. "use it in a script, or by cuttle -e 'CODE'; cuttle help trace explains it"), 1)
 check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --help\n", 2)
 check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "

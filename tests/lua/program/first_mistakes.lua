@@ -166,6 +166,18 @@ local mistakes = [==[
     ... write 'for i = first, last do' or 'for _, i in ipairs(range(...)) do'
 > k<<<1, 32>>>(x)
     syntax error near '<<'; a kernel is launched with k{grid = ..., block = ...}(...)
+> softmax(x)
+    ... write rows.softmax, with local rows = require "cuttle.rows"
+> rows.softmax(x)
+    attempt to index a nil value (global 'rows'); write local rows = require "cuttle.rows"
+> scan(x)
+    ... write selections.scan, with local selections = require "cuttle.selections"
+> gelu(x)
+    ... write 0.5 * x * (1.0 + erf(x * 0.70710678))
+> help"softmax"
+    rows.softmax(x)                                                                             rows
+> help"cuttle.rows"
+    rows: norms, softmax, losses and gates of rows; require "cuttle.rows"
 > zipped_devide(A, {2,4})
     attempt to call a nil value (global 'zipped_devide'); did you mean 'zipped_divide'?
 ]==]
