@@ -10,7 +10,7 @@
 /* {====== Names ====== */
 
 typedef struct Options {
-  const char *names[10]; /* ends with NULL */
+  const char *names[11]; /* ends with NULL */
   const char *expected;  /* the names, for messages */
   const char *whose;
 } Options;
@@ -22,9 +22,9 @@ static const Options of_kernels = {
     "static_shapes, contract, min_blocks, max_unroll, emission or nvrtc_options",
     "one of kernel(name, fn, {...})"};
 static const Options of_launches = {
-    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "print_order",
-     "check"}, /* as OPT_ */
-    "grid, block, cluster, smem, stream, pdl, cooperative, print_order or check",
+    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "print_order", "check",
+     "deterministic"}, /* as OPT_ */
+    "grid, block, cluster, smem, stream, pdl, cooperative, deterministic, print_order or check",
     "one of a launch, k{...}(...)"};
 
 /* The places of options of launches in that list. */
@@ -37,7 +37,8 @@ enum {
   OPT_PDL,
   OPT_COOPERATIVE,
   OPT_PRINT_ORDER,
-  OPT_CHECK
+  OPT_CHECK,
+  OPT_DETERMINISTIC
 };
 
 static bool is_given(unsigned options, int option) { return (options >> option & 1) != 0; }
@@ -299,6 +300,8 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
   c->cluster = read_cluster(L, table, k, options);
   c->pdl = is_given(options, OPT_PDL) && read_flag(L, table, "pdl", k, c);
   c->cooperative = is_given(options, OPT_COOPERATIVE) && read_flag(L, table, "cooperative", k, c);
+  c->deterministic =
+      is_given(options, OPT_DETERMINISTIC) && read_flag(L, table, "deterministic", k, c);
   if (c->pdl && c->cooperative) {
     diag_error(L,
                "%s: with pdl = true two grids may run at once, so not all blocks of a cooperative "

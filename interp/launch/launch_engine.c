@@ -30,6 +30,7 @@ CtSimtLaunch launch_simt(const Launch *l) {
                         .print_order = c->print_order,
                         .watch = l->watch,
                         .is_cooperative = c->cooperative,
+                        .is_deterministic = c->deterministic,
                         .n_host = s->n_host,
                         .n_waits = s->n_host - s->taps.order.n_fills};
 }

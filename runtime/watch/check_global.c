@@ -145,7 +145,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   int old_lane = (int)(word & CT_EVENT_LANE);
   uint32_t number = word >> CT_EVENT_LANE_BITS;
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
-  if (ct_check_both_atomic(old, &t->event)) {
+  if (ct_check_both_atomic(old, &t->event) && (number != t->number || old_lane != lane)) {
     ct_sums_look(t->k, t->a, &t->event, old, (CtLanePair){old_lane, lane}, off);
   }
   if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, lane, old_writes)) {
@@ -359,8 +359,8 @@ static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
     return true;
   }
   const CtCheckEvent *old = ct_global_event(t->k->check->global, number);
-  bool is_atomic =
-      ct_check_both_atomic(old, &t->event) && old->agent == CT_AGENT_NONE; /* ct_sums_look */
+  bool is_atomic = ct_check_both_atomic(old, &t->event) && old->agent == CT_AGENT_NONE &&
+                   !ct_sums_are_promised(t->k, t->a); /* ct_sums_look */
   if (old->job != t->event.job || (t->a->writes && t->k->n_sources > 0) ||
       !(is_atomic || is_before(t, old, ct_same_lanes)) ||
       !is_seen(t, old, CT_NO_LANE, old_writes)) {

@@ -265,6 +265,15 @@ enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the 
 /* sync_warp; sync_threads, sync_grid; extra: how many threads */
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
 /* extra: the result that it has in its type. operands: of the operation; [0]: the exact sum */
+/* How a CT_CHECK_ORDER comes about: a flag orders the threads, but not their sums; nothing orders the sums of a launch that
+   promises to be deterministic. */
+enum { CT_SUMS_OF_TURNS, CT_SUMS_PROMISED };
+
+/* check_sums.c: has the launch promised an order of what this access adds? Reports two such that have none. */
+bool ct_sums_are_promised(const CtCheckWorker *k, const CtAccess *a);
+void ct_sums_note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, int lane,
+                  const CtCheckEvent *old, int old_lane, int64_t off);
+
 enum { CT_OVERFLOW_OF_TWO, CT_OVERFLOW_ATOMIC, CT_OVERFLOW_SUM, CT_OVERFLOW_KNOWN_SUM };
 enum { CT_NAN_OF_FINITE, CT_NAN_OF_INFINITY, CT_NAN_NARROWED };
 enum {

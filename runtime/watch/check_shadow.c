@@ -133,9 +133,13 @@ static void look_at_write(const Write *w, int lane, int64_t off, uint32_t old_wo
   int old_lane = (int)(old_word & CT_EVENT_LANE);
   const CtCheckEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
   if (ct_is_before_in_warp(old, w->event, (CtLanePair){old_lane, lane}) ||
-      ct_check_both_atomic(old, w->event) ||
+      (ct_check_both_atomic(old, w->event) && !ct_sums_are_promised(w->k, w->a)) ||
       ct_flag_view_covers(w->event->view, lane, old, old_lane) ||
       (old->atomic != 0 && w->event->atomic == 0 && ct_flag_has_seen(w->k, w->a, lane, off))) {
+    return;
+  }
+  if (ct_check_both_atomic(old, w->event)) {
+    ct_sums_note(w->k, w->a, w->event, lane, old, old_lane, off);
     return;
   }
   bool at_once = old_word >> CT_EVENT_LANE_BITS == w->word >> CT_EVENT_LANE_BITS;
@@ -168,7 +172,8 @@ static void write_one(const Write *w, int lane, int64_t off) {
     if (*word >= k->epoch_word && *word != now && (i == 0 || word[-1] != *word)) {
       look_at_write(w, lane, off, *word);
     }
-    if (k->has_atomics && (w->event->atomic == 0 || w->event->atomic != k->atomic_bytes)) {
+    if (k->has_atomics && (w->event->atomic == 0 || w->event->atomic != k->atomic_bytes ||
+                           ct_sums_are_promised(k, w->a))) {
       look_at_atomics(w, lane, off, g + i, i == 0);
     }
   }

@@ -1,6 +1,7 @@
-/* check_sums.c: float sums in global memory that blocks take turns to add. They are atomic and do not race, but each
-   rounds as it comes. A thread that has learnt by a flag that an older one began relies on their order. A copy of TMA is
-   over only once its thread has waited until it is done. */
+/* check_sums.c: float sums. They are atomic and do not race, but each rounds as it comes. A launch may promise that this
+   changes no bit: then something must order them. And blocks may take turns to add to global memory: a thread that has
+   learnt by a flag that an older one began relies on their order. A copy of TMA is over only once its thread has waited
+   until it is done. */
 #include "check_before.h"
 #include "check_flag.h"
 #include "check_global.h"
@@ -12,22 +13,50 @@ static bool is_sum(const CtSimtProgram *p, uint32_t in) {
                                     : imm.u.op == CT_OP_ATOMIC_ADD || imm.u.op == CT_OP_ATOMIC_ADD2;
 }
 
+bool ct_sums_are_promised(const CtCheckWorker *k, const CtAccess *a) {
+  const CtSimtJob *job = k->k->job;
+  return job->launch->is_deterministic && ct_is_float(a->buf->dtype) && a->is_atomic &&
+         is_sum(job->program, ct_check_index(k, a->in));
+}
+
+static void note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, int lane,
+                 const CtCheckEvent *old, int old_lane, int64_t off, int how) {
+  CtFound f = ct_finding_of(k, CT_CHECK_ORDER, a, lane, off);
+  f.how = (uint8_t)how;
+  f.other = old->in;
+  f.other_block = old->block;
+  f.other_thread = ct_check_thread(old->warp, old_lane);
+  f.agent = now->agent;
+  f.other_agent = old->agent;
+  ct_finding_note(k, &f);
+}
+
+void ct_sums_note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, int lane,
+                  const CtCheckEvent *old, int old_lane, int64_t off) {
+  if (is_sum(k->k->job->program, old->in)) {
+    note(k, a, now, lane, old, old_lane, off, CT_SUMS_PROMISED);
+  }
+}
+
+/* Is it the work of an agent, whose end only a wait tells? */
+static bool is_awaited(const CtCheckEvent *old) { return old->agent == CT_AGENT_BULK_WRITE; }
+
 void ct_sums_look(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
                   const CtCheckEvent *old, CtLanePair lanes, int64_t off) {
   const CtSimtProgram *p = k->k->job->program;
   CtCheckEvent begun = *old;
   begun.agent = CT_AGENT_NONE;
-  if (old->agent != CT_AGENT_BULK_WRITE || old->job != now->job || old->block == now->block ||
+  if (ct_sums_are_promised(k, a)) {
+    if (old->job == now->job && !ct_is_before(k, old, now, lanes, is_awaited(old), false)) {
+      ct_sums_note(k, a, now, lanes.now, old, lanes.old, off);
+    }
+    return;
+  }
+  if (!is_awaited(old) || old->job != now->job || old->block == now->block ||
       !ct_is_float(a->buf->dtype) || !is_sum(p, old->in) || !is_sum(p, now->in) ||
       ct_is_before(k, old, now, lanes, true, false) ||
       !ct_flag_knows(k, now->warp, lanes.now, &begun, lanes.old)) {
     return;
   }
-  CtFound f = ct_finding_of(k, CT_CHECK_ORDER, a, lanes.now, off);
-  f.other = old->in;
-  f.other_block = old->block;
-  f.other_thread = ct_check_thread(old->warp, lanes.old);
-  f.agent = now->agent;
-  f.other_agent = old->agent;
-  ct_finding_note(k, &f);
+  note(k, a, now, lanes.now, old, lanes.old, off, CT_SUMS_OF_TURNS);
 }

@@ -548,6 +548,10 @@ static const struct {
     {CT_CHECK_ARITHMETIC, ANY,
      "overflow: the sum does not fit in %y and became %x%i%w, by %t; add up in %r if it is to wrap "
      "around"},
+    {CT_CHECK_ORDER, CT_SUMS_PROMISED,
+     "order: %w gets a float from %t%g, and one from %o%h at %m, in an order that nothing fixes: "
+     "sums round as they come, and the launch says deterministic = true; let a barrier or a flag "
+     "order them, or add in a fixed order"},
     {CT_CHECK_ORDER, ANY,
      "order: %w gets a float from %t%g, and one from %o%h at %m: a flag orders the threads, but not "
      "the sums, which round as they come; a copy of TMA adds until its thread has passed a "

@@ -142,7 +142,7 @@ static bool is_ordered(const Touch *t, const CtCheckEvent *old, CtLanePair lanes
   }
   bool are_reads =
       old->agent != CT_AGENT_NONE && old->component == e->component && !old_writes && !t->a->writes;
-  return are_reads || ct_check_both_atomic(old, e) ||
+  return are_reads || (ct_check_both_atomic(old, e) && !ct_sums_are_promised(t->k, t->a)) ||
          ct_is_before(ct_check_worker(t->a->w->worker), old, e, lanes, old->agent != CT_AGENT_NONE,
                       needs_proxy(t, old, old_writes));
 }
@@ -225,6 +225,10 @@ static bool look_at(Touch *t, uint32_t word, bool old_writes, int lane, int64_t 
   }
   if (old_writes && old->atomic != 0 && t->event.atomic == 0 &&
       ct_flag_has_seen(ct_check_worker(t->a->w->worker), t->a, lane, off)) {
+    return false;
+  }
+  if (ct_check_both_atomic(old, &t->event)) {
+    ct_sums_note(t->k, t->a, &t->event, lane, old, old_lane, off);
     return false;
   }
   if (old->is_copied) {

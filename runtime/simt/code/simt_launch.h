@@ -42,8 +42,9 @@ typedef struct CtSimtLaunch {
      order of streams and events. NULL: all that came before do. */
   uint32_t stream, n_streams;
   const uint32_t *known;
-  uint64_t n_waits;    /* of n_host: fills of memory do not wait for other streams */
-  bool is_cooperative; /* all blocks are resident at once */
+  uint64_t n_waits;      /* of n_host: fills of memory do not wait for other streams */
+  bool is_cooperative;   /* all blocks are resident at once */
+  bool is_deterministic; /* for `check`: sums of floats must have an order */
   uint64_t n_host;
 } CtSimtLaunch;
 
