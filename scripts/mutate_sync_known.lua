@@ -166,13 +166,30 @@ end
 add("attention_backward mma", "sync_threads() #4", "needless",
   "a block of queries has one head, before which nothing was read")
 local released <const> = "dO's slot is filled behind a wait for Q's, which is released last"
-for _, name in ipairs { "attention_backward hopper", "attention_backward hopper, causal" } do
+for _, name in ipairs { "attention_backward hopper", "attention_backward hopper, causal",
+  "attention_backward hopper, deterministic" } do
   for _, i in ipairs { 2, 4, 5, 6, 7, 9, 10 } do
     add(name, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
   end
   add_all(name, { "the wait for an mbarrier 'shared_8' #1", "wgmma_commit() #3", "wgmma_wait() #3",
     "wgmma_commit() #8", "wgmma_wait() #8" }, "needless", released)
+  add(name, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
 end
+add("attention_backward hopper, deterministic", "fence_proxy_async() #1", "blind",
+  "check asks for no fence between what TMA adds in two blocks")
+add("attention_backward hopper, deterministic", "fence_proxy_async() #2", "needless",
+  "tma_store_wait(0, {done = true}) makes what was stored visible")
+local in_pairs <const> = "attention_backward hopper, pairs"
+for _, i in ipairs { 4, 5, 6, 7, 8, 11, 12, 13, 14, 15 } do
+  add(in_pairs, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
+end
+add_all(in_pairs, { "wgmma_wait() #1", "wgmma_wait() #2", "wgmma_wait() #8" }, "needless",
+  "the step before, or the one before the loop, has waited for the scores")
+add_all(in_pairs, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
+  "the next commit is of the same sums")
+add(in_pairs, "the barrier of the cluster #4", "needless",
+  "each block waits for all that the other one sends")
+add(in_pairs, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
 
 -- {====== Many devices ======
 

@@ -250,7 +250,8 @@ end
 
 differentiate("hopper", bf16, "hopper 64x128", {150, 300, 128})
 differentiate("hopper, causal", bf16, "hopper 64x128", {300, 300, 128}, {causal = true})
-differentiate("hopper, deterministic", bf16, "hopper 64x128", {150, 300, 128}, {deterministic = true})
+differentiate("hopper, deterministic", bf16, "hopper 64x128", {150, 300, 128},
+  {deterministic = true})
 differentiate("hopper, pairs", bf16, "hopper 64x64", {150, 200, 256})
 -- Two heads read the keys.
 operators["attention_backward mma"] = function()

@@ -530,8 +530,7 @@ static const struct {
      "sync_warp"},
     {CT_CHECK_LANE, ANY,
      "lane: %t reads a lane that is not in its mask, and gets an arbitrary value; let it read a "
-     "lane of the "
-     "mask, such as its own if there is no other"},
+     "lane of the mask, such as its own if there is no other"},
     {CT_CHECK_NAN, CT_NAN_OF_INFINITY,
      "nan: infinite operands, none of them NaN, give NaN%i%w, by %t"},
     {CT_CHECK_NAN, CT_NAN_NARROWED,
@@ -549,9 +548,9 @@ static const struct {
      "overflow: the sum does not fit in %y and became %x%i%w, by %t; add up in %r if it is to wrap "
      "around"},
     {CT_CHECK_ORDER, CT_SUMS_PROMISED,
-     "order: %w gets a float from %t%g, and one from %o%h at %m, in an order that nothing fixes: "
-     "sums round as they come, and the launch says deterministic = true; let a barrier or a flag "
-     "order them, or add in a fixed order"},
+     "order: %w gets a float from %t%g, and one from %o%h at %m, in an order that nothing fixes: sums "
+     "round as they come, and the launch says deterministic = true; let a barrier or a flag order "
+     "them, or add in a fixed order"},
     {CT_CHECK_ORDER, ANY,
      "order: %w gets a float from %t%g, and one from %o%h at %m: a flag orders the threads, but not "
      "the sums, which round as they come; a copy of TMA adds until its thread has passed a "

@@ -10,9 +10,8 @@
 --- sync_grid. If they do not all fit on the GPU, the launch is an error. `print_order` is
 --- "thread", or "run" to print in the order in which the threads of a block run (see printf).
 --- `deterministic = true` promises that the order of blocks and warps changes no bit of the results;
---- `check` then reports sums of floats that nothing orders. `check` is true or a table such as `{nan = true, overflow = true, global = false}`. With it, the
---- launch runs on the CPU engine and fails with a list of the kernel's mistakes, such as races and
---- uninitialised reads (see docs/check.md).
+--- `check` then reports float sums that nothing orders. `check` is true or a table such as `{nan =
+--- true, global = false}`: the launch runs on the CPU engine, and fails with a list of mistakes.
 ---
 --- Arguments are tensors, numbers, booleans, lists of tensors (`{x, y}`) and tables that hold these
 --- by name. Layouts, tuples such as `{128, 8}`, tilers, swizzles, element types, atoms, tiled
