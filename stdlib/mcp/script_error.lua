@@ -35,33 +35,55 @@ end
 
 local function quoted(text) return (text:gsub("%p", "%%%0")) end
 
--- After a number, a noun in the plural: after 1 it is in the singular.
-local NOUN <const> = "^ %l+e?s%f[%A]"
+-- After a number stand a noun in the plural, a verb, or both, and before it perhaps "there are":
+-- after 1 they are in the singular (runtime/base/plural.c).
+local NOUN <const>, THERE <const> = "^ %l+e?s%f[%A]", "there are $"
+local verbs <const> = lists.set { "are", "have", "were", "wait" }
 
+local function agreeing(piece)
+  local noun = piece:match(NOUN) or ""
+  local verb = piece:match("^ (%l+)%f[%A]", #noun + 1)
+  return noun, verbs[verb] and " " .. verb or ""
+end
+
+-- The longest part of a piece that is the same for all numbers.
 local function longest_of(pieces, kinds)
-  local longest = pieces[1]
-  for i, kind in ipairs(kinds) do
-    local piece = integers[kind] and pieces[i + 1]:gsub(NOUN, "") or pieces[i + 1]
+  local longest = ""
+  for i, piece in ipairs(pieces) do
+    if integers[kinds[i - 1]] then
+      local noun, verb = agreeing(piece)
+      piece = piece:sub(#noun + #verb + 1)
+    end
+    if integers[kinds[i]] then piece = piece:gsub(THERE, "") end
     if #piece > #longest then longest = piece end
   end
   return longest
 end
 
--- The pattern of the piece after a number: the noun at its beginning, in the plural or not.
-local function after_number(piece)
-  local noun = piece:match(NOUN)
-  if not noun then return quoted(piece) end
-  local stem, ending = noun:match "^(.-)(e?s)$"
-  return quoted(stem) .. (ending == "es" and "e?s?" or "s?") .. quoted(piece:sub(#noun + 1))
+-- The pattern of a piece, before and after numbers or not.
+local function piece_pattern(piece, is_after, is_before)
+  local head, tail = "", ""
+  if is_after then
+    local noun, verb = agreeing(piece)
+    local stem, ending = noun:match "^(.-)(e?s)$"
+    head = (stem and quoted(stem) .. (ending == "es" and "e?s?" or "s?") or "")
+      .. (verb ~= "" and " %l+" or "")
+    piece = piece:sub(#noun + #verb + 1)
+  end
+  if is_before and piece:find(THERE) then
+    piece, tail = piece:gsub(THERE, ""), "there %l+ "
+  end
+  return head .. quoted(piece) .. tail
 end
 
 local function pattern_of(pieces, kinds)
-  local parts = { quoted(pieces[1]) }
-  for i, kind in ipairs(kinds) do
+  local parts = {}
+  for i, piece in ipairs(pieces) do
+    local kind = kinds[i]
+    parts[#parts + 1] = piece_pattern(piece, integers[kinds[i - 1]], integers[kind])
     local is_last = i == #kinds and pieces[i + 1] == ""
-    parts[#parts + 1] = kind == "%" and "%%" or integers[kind] and "(%-?%d+)"
-      or is_last and "(.*)" or "(.-)"
-    parts[#parts + 1] = (integers[kind] and after_number or quoted)(pieces[i + 1])
+    parts[#parts + 1] = kind and (kind == "%" and "%%" or integers[kind] and "(%-?%d+)"
+      or is_last and "(.*)" or "(.-)")
   end
   return table.concat(parts)
 end
