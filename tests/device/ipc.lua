@@ -1,12 +1,11 @@
 -- Peers of two processes, by CUDA's IPC, which also works where both use one device. NCCL does not; so the processes
 -- exchange their handles, and meet, by files. Prints TAP.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 if #devices() < 2 then
   tap.skip_all "no CUDA device"
 end
-local dir = os.tmpname()
-os.remove(dir)
-os.execute("mkdir " .. dir)
+local dir = shell.folder()
 
 local prelude = [[
 local dir = DIR

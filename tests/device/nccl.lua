@@ -1,6 +1,7 @@
 -- NCCL itself on one GPU: a mesh of one rank, whose collectives are copies; ranks that never come; two processes that
 -- meet. Prints TAP.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 if #devices() < 2 then
   tap.skip_all "no CUDA device"
 end
@@ -96,9 +97,7 @@ tap.ok(same(before, x), "bare calls, in communicators that block")
 
 -- {====== Processes ======
 
-local dir = os.tmpname()
-os.remove(dir)
-os.execute("mkdir " .. dir)
+local dir = shell.folder()
 local script = dir .. "/x.lua"
 local file = assert(io.open(script, "w"))
 file:write [[

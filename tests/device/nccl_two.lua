@@ -14,9 +14,7 @@ if not ok and why:find("nccl: cannot load", 1, true) then
 end
 tap.ok(ok, "opens", why)
 
-local dir = os.tmpname()
-os.remove(dir)
-os.execute("mkdir " .. dir)
+local dir = shell.folder()
 local n_scripts = 0
 local function write(text)
   n_scripts = n_scripts + 1
@@ -26,12 +24,7 @@ local function write(text)
   file:close()
   return path
 end
-local function read(path)
-  local file = assert(io.open(path))
-  local text = file:read "a"
-  file:close()
-  return text
-end
+local read = shell.read_file
 
 local function one_process(path)
   return (shell.run("timeout -k 5 120 '%s' --device=cuda '%s'", arg[-1], path))

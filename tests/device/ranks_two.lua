@@ -6,9 +6,7 @@ if #devices() < 3 then
   tap.skip_all "needs two CUDA devices"
 end
 
-local dir = os.tmpname()
-os.remove(dir)
-os.execute("mkdir " .. dir)
+local dir = shell.folder()
 local function write(name, text)
   local file = assert(io.open(("%s/%s"):format(dir, name), "w"))
   file:write(text)

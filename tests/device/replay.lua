@@ -49,9 +49,7 @@ end)
 same("shared memory", turn, { grid = 1, block = 64 }, 2, rand(f32, 64), zeros(f32, 64))
 
 -- A fault of a launch on the device leaves the launch, which the CPU engine blames at its line.
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 local script = folder .. "/fault.lua"
 local f = assert(io.open(script, "w"))
 f:write [[

@@ -2,6 +2,7 @@
 -- nothing else; and a program that includes these headers runs with the shared library alone.
 --   lua tests/exports/exports.lua BUILD
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local build = arg[1]
 local cc = os.getenv "CC" or "cc"
 
@@ -23,9 +24,7 @@ local function exported_by(library)
   return names
 end
 
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
 local function write(name, text)
   local path = folder .. "/" .. name

@@ -5,6 +5,7 @@
 --   shell.input(text, arguments)  the same, with the text on its standard input, as at the prompt
 --   shell.program                 the path of the program from any folder
 --   shell.file(text)              the path of a new temporary file with that text
+--   shell.folder()                the path of a new temporary folder, which the test removes
 local shell = dofile "scripts/shell.lua"
 
 local path <const> = arg[-1]
@@ -29,6 +30,13 @@ end
 function shell.file(text)
   local name = os.tmpname()
   shell.write_file(name, text)
+  return name
+end
+
+function shell.folder()
+  local name = os.tmpname()
+  os.remove(name)
+  assert(os.execute(("mkdir -p '%s'"):format(name)))
   return name
 end
 

@@ -1,9 +1,8 @@
 -- Which configuration of attention is chosen, by compute capability and shared memory, depth, mask,
 -- strides and types; and by the contract of bits, after the semicolon, where mask and strides do not
 -- count. Without queries nothing is traced.
-local path <const> = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local path <const> = shell.file [[
 local prepare = require "cuttle.attention".prepare
 local function choice(dtype, D, causal, stride, bits)
   local Q, K = zeros(dtype, row_major{1, 1, 0, D}), zeros(dtype, 8 * (stride or D))
@@ -20,7 +19,6 @@ print(table.concat({choice(bf16, 64), choice(bf16, 112), choice(f16, 112, true),
 print(";", table.concat({promise(bf16, 64), promise(bf16, 112), promise(f16, 112, true),
   promise(bf16, 100, true), promise(bf16, 128, true, 129), promise(f32, 64)}, ", "))
 ]]
-file:close()
 for _, sm in ipairs{"75", "80", "89", "90a", "100", "120"} do
   local command = "CUTTLE_DEVICE=cpu '%s' emit --sm=%s %s 2>&1"
   local pipe = assert(io.popen(command:format(arg[-1], sm, path)))

@@ -3,9 +3,7 @@
 -- those for sm_80. What the ledger knows to have them is not compiled again.
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
-local path <const> = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [==[
+local path <const> = shell.file [==[
 package.path = "tests/support/?.lua;scripts/?.lua;" .. package.path
 local internal, attention_of = require "internal", require "cuttle.attention"
 local ledger = require "ledger"
@@ -32,7 +30,6 @@ for _, case in ipairs(cases[arg[1]]) do
   print(case[1], registers, stack)
 end
 ]==]
-file:close()
 local function run(sm) return (shell.cuttle("--sm=%s %s %s", sm, path, sm)) end
 local text = run "90a" .. run "80"
 if text:find("cannot load", 1, true) then

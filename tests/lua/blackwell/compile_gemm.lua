@@ -45,12 +45,9 @@ for _, sm in ipairs { "100f", "103a", "110a" } do
 end
 tap.ok(emit("--sm=90a", EXAMPLE):find("tmem: it needs sm_100a, sm_100f, sm_103a or sm_110a, but "
   .. "the kernel is compiled for sm_90", 1, true), "sm_90a has no tensor memory")
-local path <const> = os.tmpname()
-local file <close> = assert(io.open(path, "w"))
-file:write [[
+local path <const> = shell.file [[
 kernel("small", function() tmem_dealloc(tmem(f32, {128, 32})) end){grid = 1, block = 32}()
 ]]
-file:close()
 local ints <const> = os.tmpname()
 do
   local out <close> = assert(io.open(ints, "w"))

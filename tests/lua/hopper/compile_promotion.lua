@@ -1,9 +1,8 @@
 -- Sums of a product that begins anew, added to others on CUDA cores while the next product waits to
 -- replace them: at its fence the text holds what was added, so that the compiler does not move that
 -- after the product and copy all sums.
-local path <const> = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local path <const> = shell.file [[
 local mma = tiled_mma("SM90_64x8x16_F32BF16BF16_SS")
 kernel("promoted", function(C, scale)
   local sA = shared(bf16, tile_to_shape(gmma_layout(bf16, "K", 128), {64, 64}))
@@ -26,7 +25,6 @@ kernel("promoted", function(C, scale)
   C[{0, threadIdx.x % 8}] = others[0]
 end, {static_shapes = true}){grid = 1, block = 128}(zeros(f32, {64, 8}), 2.0)
 ]]
-file:close()
 local command = ("CUTTLE_DEVICE=cpu '%s' emit --sm=90a %s"):format(arg[-1], path)
 local pipe <close> = assert(io.popen(command))
 for line in pipe:read("a"):match('extern "C".*'):gmatch("[^\n]+") do

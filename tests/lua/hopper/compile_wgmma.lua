@@ -1,9 +1,7 @@
 -- What products by wgmma are emitted as: the text compiles for sm_90a; older devices are refused.
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
-local path <const> = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local path <const> = shell.file [[
 local mma = tiled_mma("SM90_64x64x16_F32BF16BF16_SS", {2, 1, 1})
 local pv = tiled_mma("SM90_64x32x16_F32BF16BF16_RS", {2, 1, 1})
 kernel("products", function(C, n)
@@ -30,7 +28,6 @@ kernel("products", function(C, n)
   copy(rO, second:partition_C(C))
 end, {static_shapes = true}){grid = 1, block = 256}(zeros(f32, {128, 32}), 1)
 ]]
-file:close()
 
 local function emit(options) return (shell.cuttle("emit %s %s", options, path)) end
 

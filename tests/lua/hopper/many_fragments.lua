@@ -1,10 +1,9 @@
 -- Products into many fragments at once: each fragment is held at its wait and its fence, and `check`
 -- follows each until its wait.
+local shell = dofile "tests/support/shell.lua"
 local check = require "cuttle.check"
 
-local path <const> = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [[
+local path <const> = shell.file [[
 local n, early = 40, ... == "early"
 local mma = tiled_mma("SM90_64x8x16_F32BF16BF16_SS")
 local k = kernel("products", function(C)
@@ -33,7 +32,6 @@ local C = zeros(f32, {64, 8, n})
 k{grid = 1, block = 128}(C)
 return C[{3, 5, n - 1}]
 ]]
-file:close()
 
 local command = ("CUTTLE_DEVICE=cpu '%s' emit --sm=90a %s"):format(arg[-1], path)
 local pipe <close> = assert(io.popen(command))

@@ -2,9 +2,7 @@
 -- compile, but do nothing, so no clock is recorded. Arguments of all kinds get there.
 local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
 local function skip(why)
   print("ok 1 - measured # SKIP " .. why)

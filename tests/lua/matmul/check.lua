@@ -1,8 +1,7 @@
 -- cuttle check finds nothing in the kernels of matmul: one of each template, type and majorness, with
 -- tiles that overhang and a C that is read, a product whose K is split, and products of groups.
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local script = shell.file [[
 package.path = "scripts/bench/?.lua;" .. package.path
 local measured = require "configs"
 local configs, operator = require "cuttle.matmul_choice", require "cuttle.matmul"
@@ -71,7 +70,6 @@ end
 try_ended{schedule = "cooperative", tile = {64, 128, 64}}
 try_ended{schedule = "ping-pong", tile = {128, 64, 64}}
 ]]
-file:close()
 local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check %s 2>&1"):format(arg[-1], script)))
 io.write(pipe:read("a"))  -- expect: check: no finding in 53 launches
 pipe:close()

@@ -1,9 +1,8 @@
 -- Kernels of matmul whose epilogue has outputs, reductions or pairs of columns compile for sm_80
 -- and sm_90a, one of each template, those whose blocks of K have scales for sm_89 and sm_90a, and no
 -- thread of them spills registers. What the ledger knows not to spill is not compiled again.
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local script = shell.file [[
 package.path = "scripts/?.lua;" .. package.path
 local sm = tonumber(arg[1])
 local ledger = require "ledger"
@@ -62,7 +61,6 @@ if sm == 90 then
   end
 end
 ]]
-file:close()
 for _, sm in ipairs { "80", "89", "90a" } do
   local command = "CUTTLE_DEVICE=cpu '%s' --sm=%s %s %s 2>&1; echo $?"
   local pipe = assert(io.popen(command:format(arg[-1], sm, script, sm:match "%d+")))

@@ -1,8 +1,7 @@
 -- The kernels of packed weights compile for sm_80 and sm_90a, and no thread of them spills
 -- registers. What the ledger knows not to spill is not compiled again.
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local script = shell.file [[
 package.path = "scripts/?.lua;" .. package.path
 local ledger = require "ledger"
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
@@ -45,7 +44,6 @@ if arg[1] == "hopper" then
     registers = {40, 232}})
 end
 ]]
-file:close()
 for _, how in ipairs{"--sm=80", "--sm=90a"} do
   local words = how == "--sm=90a" and "hopper" or ""
   local command = "CUTTLE_DEVICE=cpu '%s' %s %s %s 2>&1; echo $?"

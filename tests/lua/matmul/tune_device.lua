@@ -5,9 +5,7 @@ local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local here = os.getenv "PWD" .. "/"
 local cuttle = arg[-1]:gsub("^[^/].*/", here .. "%0")
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
 local function run(environment, text)
   local file <close> = assert(io.open(folder .. "/t.lua", "w"))

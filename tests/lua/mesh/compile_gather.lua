@@ -1,9 +1,8 @@
 -- The kernels of gather_matmul and matmul_scatter compile for sm_90a, and no thread of them spills
 -- registers: plain ones, and of the first with beta, bias and an epilogue. What the ledger knows not
 -- to spill is not compiled again.
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local shell = dofile "tests/support/shell.lua"
+local script = shell.file [[
 package.path = "scripts/?.lua;" .. package.path
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local ledger = require "ledger"
@@ -37,7 +36,6 @@ for _, config in ipairs(scatter.configs) do
     "matmul_scatter: " .. config.name)
 end
 ]]
-file:close()
 local command = "CUTTLE_DEVICE=cpu '%s' --sm=90a %s 2>&1; echo $?"
 local pipe = assert(io.popen(command:format(arg[-1], script)))
 io.write(pipe:read("a"))  -- expect: 0

@@ -3,13 +3,11 @@
 -- gradients and of decode. backward_turns.lua has three more, of turns. Also page numbers that the
 -- pool does not have.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local check = require "cuttle.check"
 local internal = dofile "tests/support/internal.lua"
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
+local read = shell.read_file
 
 -- Calls f with the module's functions as they are with a change {from, to}.
 local function with_change(name, change, f)

@@ -3,21 +3,13 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
-local folder = os.tmpname()
-os.remove(folder)
-os.execute("mkdir " .. folder)
+local folder = shell.folder()
 
 local quote = shell.quote
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
-local function read(name)
-  local file <close> = assert(io.open(folder .. "/" .. name, "rb"))
-  return file:read "a"
-end
+local function read(name) return shell.read_file(folder .. "/" .. name) end
 
 local here = assert(io.popen "pwd"):read "l"
 if not cuttle:find "^/" then cuttle = here .. "/" .. cuttle end

@@ -2,9 +2,7 @@
 -- events, though the same line began them and nothing happened between. The slots interleave. One is
 -- written again when its copy was waited for; waiting for too few groups is found.
 local shell = dofile "tests/support/shell.lua"
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local script = shell.file [[
 local SLOTS <const>, TILES <const> = 3, 8
 local function make(lag)
   return kernel("ring", function(x, y)
@@ -23,7 +21,6 @@ local function make(lag)
 end
 make(tonumber(arg[1])){grid = 1, block = 32}(rand(f32, 32 * 8), zeros(f32, 32))
 ]]
-file:close()
 local function check(lag) return (shell.cuttle("check %s %d", script, lag)) end
 io.write(check(2))                                            -- expect: check: no finding in 1 launch
 print(check(3):find("may be in progress", 1, true) ~= nil)      -- expect: true

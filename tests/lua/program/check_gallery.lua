@@ -5,10 +5,7 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read("a")
-end
+local read = shell.read_file
 
 -- "LINE: MESSAGE" of what the comments expect.
 local function expected(text)
@@ -97,10 +94,7 @@ local function programs_of(path)
   return programs
 end
 
-local function write(path, text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local write = shell.write_file
 
 local function check_programs(path)
   local scratch = os.tmpname()

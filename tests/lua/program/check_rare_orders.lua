@@ -3,12 +3,10 @@
 -- orders. Each also has a seeded fault that fewer than 1 % of random orders show, and that the
 -- search finds.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local check = require "cuttle.check"
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
+local read = shell.read_file
 
 -- The text with changes {from, to}, each at the first place.
 local function changed(text, changes)

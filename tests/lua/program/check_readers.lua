@@ -13,15 +13,9 @@ end
 
 local quote = shell.quote
 
-local function write(path, text)
-  local file <close> = assert(io.open(path, "wb"))
-  file:write(text)
-end
+local write = shell.write_file
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local read = shell.read_file
 
 local folder = os.tmpname()
 os.remove(folder)

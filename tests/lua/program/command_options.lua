@@ -3,9 +3,7 @@ local cuttle = arg[-1]
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
 local function write(name, text)
   local path = folder .. "/" .. name
@@ -96,8 +94,8 @@ check("an option without its dashes", "version",
 check("a mistyped command", "chekc x.lua",
   "cuttle: cannot open chekc: No such file or directory; did you mean the command 'check'? cuttle "
   .. "--help lists the commands\n", 1)
-check("another word", "trace",
-  "cuttle: cannot open trace: No such file or directory; cuttle --help lists the commands\n", 1)
+check("another word", "nothing",
+  "cuttle: cannot open nothing: No such file or directory; cuttle --help lists the commands\n", 1)
 
 os.execute("rm -rf " .. folder)
 tap.done()

@@ -5,14 +5,8 @@ local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local scratch = os.tmpname()
 local function path(extension) return scratch .. extension end
-local function read(name)
-  local file <close> = assert(io.open(name))
-  return file:read("a")
-end
-local function write(name, text)
-  local file <close> = assert(io.open(name, "w"))
-  file:write(text)
-end
+local read = shell.read_file
+local write = shell.write_file
 
 local compiler = os.getenv("CXX") or "c++"
 write(path(".cpp"), "#include <barrier>\nint main() { std::barrier<> b(1); }\n")

@@ -15,15 +15,10 @@ local function read(path)
   return file and file:read "a"
 end
 
-local function write(path, text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local write = shell.write_file
 
 if not run "info":find "\nNVRTC +%d" then tap.skip_all "no NVRTC" end
-local folder = os.tmpname()
-os.remove(folder)
-os.execute(("mkdir '%s'"):format(folder))
+local folder = shell.folder()
 local script = folder .. "/own.lua"
 write(script, [[
 local own = kernel("own", function(x, y)

@@ -2,9 +2,7 @@
 -- reductions; a mask that the script does not give is that of the warp.
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local script = shell.file [[
 kernel("masks", function(x, y)
   local i = threadIdx.x
   local lanes = ballot(i % 3 == 0)
@@ -18,7 +16,6 @@ kernel("masks", function(x, y)
   x[1] = sync_threads_count(i > 3) + where(sync_threads_or(i > 4), 1, 0)
 end){grid = 1, block = 40}(zeros(i32, 40), zeros(u32, 40))
 ]]
-file:close()
 
 local function check(sm, ...)
   local out = shell.cuttle("emit --sm=%d '%s' 2>/dev/null", sm, script)

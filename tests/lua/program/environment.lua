@@ -22,9 +22,7 @@ end
 -- {====== Numbers ======
 
 -- [variable] = {what else it needs, values that are numbers to it}
-local folder <const> = os.tmpname()
-os.remove(folder)
-os.execute("mkdir " .. folder)
+local folder <const> = shell.folder()
 local numbers <const> = {
   CUTTLE_THREADS = { {}, { "", "0", "1", "2", "1e0" } },
   CUTTLE_CAPTURE_SECONDS = { { CUTTLE_CAPTURE = folder }, { "", "0", "1e9", "0.5" } },

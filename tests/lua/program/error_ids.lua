@@ -3,10 +3,7 @@ local script_error = require "cuttle.script_error"
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local read = shell.read_file
 
 local output_of = shell.run
 

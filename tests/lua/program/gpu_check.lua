@@ -5,9 +5,7 @@ if not os.execute "bash -c 'command -v timeout' > /dev/null 2>&1" then
   tap.skip_all "no bash or timeout"
 end
 
-local dir = os.tmpname()
-os.remove(dir)
-os.execute(("mkdir '%s'"):format(dir))
+local dir = shell.folder()
 local file = assert(io.open(dir .. "/cuttle", "w"))
 file:write [[
 #!/bin/sh

@@ -1,13 +1,11 @@
 -- scripts/luacheck.sh runs luacheck on a file again when the file or the setting changed, and only then.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local folder = os.tmpname()
 os.remove(folder)
 assert(os.execute(("mkdir -p '%s/bin' '%s/lua/notebook'"):format(folder, folder)))
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
 local function read(name)
   local file <close> = io.open(folder .. "/" .. name)

@@ -2,9 +2,7 @@
 -- blocks of three dimensions, around waits and at lines; in the roles of hopper_gemm.
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
-local path <const> = os.tmpname()
-local file = assert(io.open(path, "w"))
-file:write [==[
+local path <const> = shell.file [==[
 local marks = require "cuttle.marks"
 local k = kernel("places", function(x, n)
   mark("begin")
@@ -33,7 +31,6 @@ if arg[1] then
   marks.with(how, nil, function() dofile(arg[0]) end)
 end
 ]==]
-file:close()
 local function count(sm, more)
   local text, code = shell.cuttle("emit --sm=%s --compile %s %s", sm, path, more or "")
   local _, n = text:gsub("\n *mark_record", "")

@@ -8,10 +8,7 @@ if not cuttle:find "^/" then cuttle = assert(io.popen "pwd"):read "l" .. "/" .. 
 
 local quote = shell.quote
 
-local function write(path, text)
-  local file <close> = assert(io.open(path, "wb"))
-  file:write(text)
-end
+local write = shell.write_file
 
 local folder = os.tmpname()
 os.remove(folder)

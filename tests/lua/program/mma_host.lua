@@ -5,10 +5,7 @@ local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local scratch = os.tmpname()
 local function path(extension) return scratch .. extension end
-local function write(name, text)
-  local file <close> = assert(io.open(name, "w"))
-  file:write(text)
-end
+local write = shell.write_file
 
 local compiler = os.getenv("CXX") or "c++"
 write(path(".cpp"), "#include <barrier>\nint main() { std::barrier<> b(1); }\n")

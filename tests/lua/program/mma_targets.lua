@@ -1,8 +1,6 @@
 -- Products by atoms as CUDA C: one function for each atom of a kernel, and a target that lacks one.
 local shell = dofile "tests/support/shell.lua"
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local script = shell.file [[
 local mma = tiled_mma("SM80_16x8x8_F32F16F16F32_TN", { 2, 1 })
 local k = kernel("product", function(out)
   local rA, rB = fragment(f16, { 4, 2, 3 }), fragment(f16, { 2, 2, 3 })
@@ -14,7 +12,6 @@ local k = kernel("product", function(out)
 end)
 k { grid = 1, block = 64 } (zeros(f32, 64))
 ]]
-file:close()
 
 local function emit(options)
   local text = shell.cuttle("emit %s %s", options, script)

@@ -2,11 +2,7 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-end
+local write = shell.write_file
 
 -- What the program prints, standard error first, for an input and arguments.
 local function run(input, arguments)

@@ -134,10 +134,7 @@ report("nothing of it is left", left == "", left)
 -- {====== Commands ======
 
 local share = stage .. "/usr/local/share/"
-local function read(path)
-  local file <close> = assert(io.open(share .. path))
-  return file:read "a"
-end
+local function read(path) return shell.read_file(share .. path) end
 
 local page = read "man/man1/cuttle.1"
 local bash, zsh = read "bash-completion/completions/cuttle", read "zsh/site-functions/_cuttle"

@@ -1,8 +1,6 @@
 -- Casts of fragments take the instructions for two elements that the target has, and no others.
 local shell = dofile "tests/support/shell.lua"
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write[[
+local script = shell.file [[
 for _, T in ipairs{f16, bf16, f8e4m3, f8e5m2} do
   kernel("narrow_" .. T.name, function(x, y, z)
     local r = cast(tile(x, {4}, {threadIdx.x}), T)
@@ -11,7 +9,6 @@ for _, T in ipairs{f16, bf16, f8e4m3, f8e5m2} do
   end){grid = 1, block = 8}(rand(f32, 32), zeros(T, 32), zeros(f32, 32))
 end
 ]]
-file:close()
 for _, sm in ipairs{75, 80, 89} do
   local text = shell.cuttle("emit --sm=%d %s 2>/dev/null", sm, script)
   local found = {}

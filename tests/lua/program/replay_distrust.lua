@@ -3,15 +3,10 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local program = arg[-1]
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 local file = folder .. "/launch.ctk"
 
-local function read(path)
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read "a"
-end
+local read = shell.read_file
 
 local function write(path, text)
   local f <close> = assert(io.open(path, "wb"))

@@ -1,11 +1,10 @@
 -- The atoms of sm_120: one kernel with all of them compiles for each target that has them, with a
 -- function for each, and other targets refuse them by name. It needs NVRTC and no GPU.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
 
-local script = os.tmpname()
-local file = assert(io.open(script, "w"))
-file:write [[
+local script = shell.file [[
 local k = kernel("all", function(out)
   for i, name in ipairs(atoms { family = "mma.sync", sm = 120 }) do
     local a = atom(name)
@@ -33,7 +32,6 @@ local k = kernel("all", function(out)
 end)
 k { grid = 1, block = 32 } (zeros(f32, 32))
 ]]
-file:close()
 
 local function emit(options, program)
   local pipe = assert(io.popen(("'%s' emit %s %s 2>&1"):format(cuttle, options, program or script)))

@@ -2,14 +2,9 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local compiler = os.getenv "CC" or "cc"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
 local function read(name)
   local file <close> = io.open(folder .. "/" .. name)

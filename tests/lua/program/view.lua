@@ -28,10 +28,7 @@ local function read(name)
   return text
 end
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
 -- What is written, and where.
 local divide = [['zipped_divide("(8,8):(8,1)", "(2,4)")']]

@@ -2,9 +2,7 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 local script, out = folder .. "/k.lua", folder .. "/out"
 
 local function write(text)

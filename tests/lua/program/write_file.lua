@@ -1,8 +1,7 @@
 -- write_file writes a file whole or not at all; terminal says what the output can show.
 local tap = dofile "tests/support/tap.lua"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local shell = dofile "tests/support/shell.lua"
+local folder = shell.folder()
 local path = folder .. "/a file"
 
 local function read()

@@ -1,15 +1,10 @@
 -- A file that cannot be written to its end leaves what was there as it was, and nothing beside it.
 local shell = dofile "tests/support/shell.lua"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
 local run = shell.run
 
-local function text_of(name)
-  local file <close> = assert(io.open(folder .. "/" .. name, "rb"))
-  return file:read("a")
-end
+local function text_of(name) return shell.read_file(folder .. "/" .. name) end
 
 -- In a process whose files may have 8 blocks of 512 bytes.
 local function run_short(code)

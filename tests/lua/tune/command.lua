@@ -1,14 +1,9 @@
 -- `cuttle tune` without a GPU: its files, its options and its complaints.
 local shell = dofile "tests/support/shell.lua"
 local cuttle = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0")
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
 local function text_of(name)
   local file <close> = io.open(folder .. "/" .. name, "rb")

@@ -2,9 +2,7 @@
 -- nothing. What is measured, kept, found again, and stopped by Ctrl-C; and the command.
 local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0"), os.getenv("PWD") .. "/"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 
 local n = 0
 local function check(name, ok, got)
@@ -24,10 +22,7 @@ local function run(environment, arguments)
     arguments)
 end
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "w"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
 local function text_of(name)
   local file <close> = io.open(folder .. "/" .. name)

@@ -2,16 +2,11 @@
 -- half: killed at any moment, two side by side, a disk that is full.
 local shell = dofile "tests/support/shell.lua"
 local store = require "cuttle.store"
-local folder = os.tmpname()
-os.remove(folder)
-assert(os.execute("mkdir " .. folder))
+local folder = shell.folder()
 local cuttle = arg[-1]:gsub("^[^/].*/", os.getenv("PWD") .. "/%0")
 local path = folder .. "/k.tune"
 
-local function write(name, text)
-  local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
-  file:write(text)
-end
+local function write(name, text) shell.write_file(folder .. "/" .. name, text) end
 
 local function run(command) return (shell.run("cd %s && { %s ; }", folder, command)) end
 
