@@ -1,15 +1,7 @@
 -- Products of pairs of blocks on the CPU engine: both sizes of M, types, majors, loops over atoms, a cluster of two
 -- pairs, A in tensor memory, against the reference in double precision; numbers are small integers, so that sums are exact.
 -- needs sm_100a
-local function integers(dtype, shape, seed, as)
-  local t = zeros(as or dtype, shape)
-  for i = 0, size(t, 0) - 1 do
-    for j = 0, size(t, 1) - 1 do
-      t[{ i, j }] = (i * 7 + j * 3 + i * j + seed) % 5 - (dtype == u8 and 0 or 2)
-    end
-  end
-  return t
-end
+local integers = dofile "tests/support/operands.lua".integers
 
 -- The sums of each block: (rows,N), with 64 rows the second half of N in lanes 64 to 127.
 local function sums_of(dtype, rows, N)

@@ -1,16 +1,7 @@
 -- Products by tcgen05 on the CPU engine: types, majors, swizzles, both sizes of M, loops over atoms, and A in
 -- tensor memory, against the reference in double precision; numbers are small integers, so that sums are exact.
 -- needs sm_100a
-local function integers(dtype, shape, seed, as)
-  local t = zeros(as or dtype, shape)
-  local m, k = shape[1], shape[2]
-  for i = 0, m - 1 do
-    for j = 0, k - 1 do
-      t[{ i, j }] = (i * 7 + j * 3 + i * j + seed) % 5 - (dtype == u8 and 0 or 2)
-    end
-  end
-  return t
-end
+local integers = dofile "tests/support/operands.lua".integers
 
 -- Thread by thread along the rows: 8 of them, the others along K.
 local function fill_tile(from, to, threads)

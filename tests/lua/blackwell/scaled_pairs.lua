@@ -2,6 +2,7 @@
 -- Each block has its rows of A with their scales, its rows of B, and the scales of all of B; one thread of the even
 -- block copies the scales of both, and multiplies for both. trace follows an element of the odd block.
 -- needs sm_100a
+local operands = dofile "tests/support/operands.lua"
 local scales_of_512 = L"((32,4),4):((16,4),1)"        -- 128 rows by 4 scales, as cuBLAS has them
 local M <const> = 256
 
@@ -59,44 +60,12 @@ local function kernel_of(name, element, V, sf, N, K)
   end, { static_shapes = true })
 end
 
--- Elements and scales that differ, and are exact in the types.
-local function matrix(dtype, rows, columns, values, seed)
-  local t = zeros(dtype, row_major { rows, columns })
-  for i = 0, rows - 1 do
-    for j = 0, columns - 1 do t[{ i, j }] = values[(i * 5 + j * 3 + i * j + seed) % #values + 1] end
-  end
-  return t
-end
-
-local elements = { 0, 0.5, 1, 1.5, 2, 3, -0.5, -1, -2, -4, 6 }
-local powers = { 0.25, 0.5, 1, 2, 4 }
-
-local function operands(dtype, V, sf, N, K)
-  return matrix(dtype, M, K, elements, 1),
-    matrix(sf, M, K // V, sf == f8ue4m3 and { 0.25, 1.5, 3.25, 0.875 } or powers, 3),
-    matrix(dtype, N, K, elements, 2), matrix(sf, N, K // V, powers, 4),
-    zeros(f32, row_major { M, N })
-end
-
 -- Are sampled results within the bound of single precision of the exact sum?
 local function compare(name, element, V, sf, N, K)
   local dtype = element == u32 and f4e2m1 or element
-  local A, SFA, B, SFB, C = operands(dtype, V, sf, N, K)
+  local A, SFA, B, SFB, C = operands.scaled(dtype, dtype, V, sf, M, N, K)
   kernel_of(name, element, V, sf, N, K) { grid = 2, block = 128, cluster = 2 } (A, SFA, B, SFB, C)
-  local error = device().sm and (K + 1) * 2.0 ^ -23 or K // V * 2.0 ^ -24
-  for i = 0, M - 1, 17 do
-    for j = i % 7, N - 1, 7 do
-      local sum, sizes = 0.0, 0.0
-      for k = 0, K - 1 do
-        local p = A[{ i, k }] * B[{ j, k }] * SFA[{ i, k // V }] * SFB[{ j, k // V }]
-        sum, sizes = sum + p, sizes + math.abs(p)
-      end
-      if math.abs(C[{ i, j }] - sum) > error * sizes then
-        return ("%d,%d: %s, expected %s"):format(i, j, C[{ i, j }], sum)
-      end
-    end
-  end
-  return "equal"
+  return operands.compare_scaled(A, SFA, B, SFB, C, V, 17)
 end
 
 local mxfp8 <const> = "SM100_MMA_MXF8F6F4_2x1SM_SS<f8e4m3,f8e4m3,f32,f8ue8m0,256,%d>"
@@ -114,7 +83,8 @@ print(a.thr_id, a.layout_sfa, a.layout_sfb) -- expect: 2:1	(2,(128,1)):(128,(1,2
 -- trace names the scales that an element of the odd block has: its own block's copies.
 local launch = kernel_of(mxfp8:format(32), f8e4m3, 32, f8ue8m0, 32, 128) { grid = 2, block = 128,
   cluster = 2 }
-local t = trace(launch, { C = { 131, 27 } }, operands(f8e4m3, 32, f8ue8m0, 32, 128))
+local t = trace(launch, { C = { 131, 27 } },
+  operands.scaled(f8e4m3, f8e4m3, 32, f8ue8m0, M, 32, 128))
 for text in tostring(t):gmatch "%f[%w]SF[AB]%(%d[^%s,]*,[^%s,]*" do print(text) end
 -- expect: SFA(131,0..3)
 -- expect: SFB(27,0..3)

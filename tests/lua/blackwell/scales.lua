@@ -1,6 +1,8 @@
 -- Products with scales in tensor memory on the CPU engine: MXFP8, MXFP4 and NVFP4, of several N and steps of K, against
 -- sums in double precision; layouts of scales; and the same kernel compiled, with the instructions that it should have.
 -- needs sm_100a
+local operands = dofile "tests/support/operands.lua"
+local matrix, elements, powers = operands.matrix, operands.elements, operands.powers
 local scales_of_512 = L"((32,4),4):((16,4),1)"        -- 128 rows by 4 scales, as cuBLAS has them
 
 -- Threads copy the scales of n rows; the rows up to 128 get those of others.
@@ -55,40 +57,12 @@ local function kernel_of(name, element, V, sf, N, K, of_b)
   end, { static_shapes = true })
 end
 
--- Elements and scales that differ, and are exact in the types.
-local function matrix(dtype, rows, columns, values, seed)
-  local t = zeros(dtype, row_major { rows, columns })
-  for i = 0, rows - 1 do
-    for j = 0, columns - 1 do t[{ i, j }] = values[(i * 5 + j * 3 + i * j + seed) % #values + 1] end
-  end
-  return t
-end
-
-local elements = { 0, 0.5, 1, 1.5, 2, 3, -0.5, -1, -2, -4, 6 }
-local powers = { 0.25, 0.5, 1, 2, 4 }
-
 -- Are sampled results within the bound of single precision of the exact sum?
 local function compare(name, element, V, sf, N, K, others)
   local dtype = element == u32 and f4e2m1 or element
-  local A, B = matrix(dtype, 128, K, elements, 1), matrix(others or dtype, N, K, elements, 2)
-  local SFA = matrix(sf, 128, K // V, sf == f8ue4m3 and { 0.25, 1.5, 3.25, 0.875 } or powers, 3)
-  local SFB, C = matrix(sf, N, K // V, powers, 4), zeros(f32, row_major { 128, N })
+  local A, SFA, B, SFB, C = operands.scaled(dtype, others or dtype, V, sf, 128, N, K)
   kernel_of(name, element, V, sf, N, K, others) { grid = 1, block = 128 } (A, SFA, B, SFB, C)
-  -- What PTX promises of a device; the CPU engine rounds once for each block.
-  local error = device().sm and (K + 1) * 2.0 ^ -23 or K // V * 2.0 ^ -24
-  for i = 0, 127, 9 do
-    for j = i % 7, N - 1, 7 do
-      local sum, sizes = 0.0, 0.0
-      for k = 0, K - 1 do
-        local p = A[{ i, k }] * B[{ j, k }] * SFA[{ i, k // V }] * SFB[{ j, k // V }]
-        sum, sizes = sum + p, sizes + math.abs(p)
-      end
-      if math.abs(C[{ i, j }] - sum) > error * sizes then
-        return ("%d,%d: %s, expected %s"):format(i, j, C[{ i, j }], sum)
-      end
-    end
-  end
-  return "equal"
+  return operands.compare_scaled(A, SFA, B, SFB, C, V, 9)
 end
 
 local mxfp8 <const> = "SM100_MMA_MXF8F6F4_SS<f8e4m3,f8e4m3,f32,f8ue8m0,128,%d>"

@@ -6,15 +6,8 @@ local check = tap.ok
 local all = { f64, f32, tf32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8,
   bool, f8ue8m0, f8ue4m3, f6e2m3, f6e3m2 } -- f4e2m1: packed.lua
 local uints = { [8] = u8, [16] = u16, [32] = u32, [64] = u64, [6] = u8 }
-local here = device().sm and "cuda" or "cpu"
-local function host(t) return here == "cpu" and t or t:to("cpu") end
-local function upload(t) return here == "cpu" and t or t:to("cuda") end
-local function on_host(fn, ...)
-  device("cpu")
-  local result = fn(...)
-  device(here)
-  return result
-end
+local current = dofile "tests/support/current_device.lua"
+local host, upload, on_host = current.host, current.upload, current.on_host
 
 local state = 4321
 local function random_bits()

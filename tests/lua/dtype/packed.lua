@@ -2,15 +2,8 @@
 -- recast them, against plain Lua. Prints TAP; `CUTTLE_DEVICE=cuda cuttle tests/lua/dtype/packed.lua`.
 -- luacheck: no max line length
 local tap = dofile "tests/support/tap.lua"
-local here = device().sm and "cuda" or "cpu"
-local function on_host(fn, ...)
-  device("cpu")
-  local result = fn(...)
-  device(here)
-  return result
-end
-local function upload(t) return here == "cpu" and t or t:to("cuda") end
-local function host(t) return t.device == "cpu" and t or t:to("cpu") end
+local current = dofile "tests/support/current_device.lua"
+local host, upload, on_host = current.host, current.upload, current.on_host
 math.randomseed(4)
 local random = math.random
 local numbers <const> = { [0] = 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, -0.0, -0.5, -1.0, -1.5, -2.0, -3.0, -4.0, -6.0 }

@@ -1,16 +1,7 @@
 -- Products by wgmma on the CPU engine: types, majors, swizzles, loops over atoms and operands in registers,
 -- against the reference in double precision; numbers are small integers, so that sums are exact.
 -- needs sm_90a
-local function integers(dtype, shape, seed, as)
-  local t = zeros(as or dtype, shape)
-  local m, k = shape[1], shape[2]
-  for i = 0, m - 1 do
-    for j = 0, k - 1 do
-      t[{ i, j }] = (i * 7 + j * 3 + i * j + seed) % 5 - (dtype == u8 and 0 or 2)
-    end
-  end
-  return t
-end
+local integers = dofile "tests/support/operands.lua".integers
 
 -- Thread by thread along the rows: 8 of them, the others along K.
 local function fill_tile(from, to, threads)

@@ -2,15 +2,8 @@
 -- rounded once, to nearest even. The oracle is the host's store of a double, which holds these sums.
 local sorted = dofile "tests/support/sorted.lua"
 local N <const> = 1 << 16
-local here = device().sm and "cuda" or "cpu"
-local function host(t) return here == "cpu" and t or t:to("cpu") end
-local function on_host(fn, ...)
-  device("cpu")
-  local result = fn(...)
-  device(here)
-  return result
-end
-local function upload(t) return here == "cpu" and t or t:to("cuda") end
+local current = dofile "tests/support/current_device.lua"
+local host, upload, on_host = current.host, current.upload, current.on_host
 
 local single = kernel("single", function(x, y, old)
   local i = blockIdx.x * blockDim.x + threadIdx.x

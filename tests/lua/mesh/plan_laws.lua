@@ -336,13 +336,8 @@ end
 
 -- {====== Random shardings ======
 
-local function pick(list) return list[math.random(#list)] end
-
-local function shuffled(list)
-  local out = {}
-  for i, x in ipairs(list) do table.insert(out, math.random(i), x) end
-  return out
-end
+local draw = dofile "tests/support/draw.lua"
+local pick, shuffled = draw.pick, draw.shuffled
 
 local function random_mesh()
   local n = math.random(3)

@@ -4,16 +4,8 @@ local n_programs = math.tointeger(tonumber(arg and arg[1])) or 150
 math.randomseed(math.tointeger(tonumber(arg and arg[2])) or 19)
 device "cpu:27"
 
-local function pick(list) return list[math.random(#list)] end
-
-local function shuffled(list)
-  local out = table.move(list, 1, #list, 1, {})
-  for i = #out, 2, -1 do
-    local j = math.random(i)
-    out[i], out[j] = out[j], out[i]
-  end
-  return out
-end
+local draw = dofile "tests/support/draw.lua"
+local pick, shuffled = draw.pick, draw.shuffled
 
 local function random_mesh()
   local shape, names, order, strides, stride = {}, {}, {}, {}, 1

@@ -5,16 +5,8 @@ local n_cases = math.tointeger(tonumber(arg and arg[1])) or 400
 math.randomseed(math.tointeger(tonumber(arg and arg[2])) or 19)
 device "cpu:16"
 
-local function pick(list) return list[math.random(#list)] end
-
-local function shuffled(list)
-  local out = table.move(list, 1, #list, 1, {})
-  for i = #out, 2, -1 do
-    local j = math.random(i)
-    out[i], out[j] = out[j], out[i]
-  end
-  return out
-end
+local draw = dofile "tests/support/draw.lua"
+local pick, shuffled = draw.pick, draw.shuffled
 
 -- {====== Random meshes and shardings ======
 
