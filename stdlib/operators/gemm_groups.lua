@@ -113,29 +113,38 @@ local function begin(way)
   return 0, 0, last, 0, cdiv(last, way.rows) * way.times
 end
 
+-- Of the groups g to g + n, the first of which begins at `first`: calls f(j, first, last, tiles) for
+-- group g + j. Beyond the last group that one's end comes again.
+local function each_group(way, g, n, first, f)
+  for j in range(n) do
+    local last = end_of(way.ends, min(g + j, size(way.ends) - 1), first, way.extent)
+    f(j, first, last, cdiv(last - first, way.rows) * way.times)
+    first = last
+  end
+end
+
 --- Tile i of all groups' tiles, one group after another: its group {g =, first =, rows =}, its
 --- number there, and whether there is such a tile. `way` is {ends =, extent =, rows =, times =}:
 --- tiles of so many rows of the mode with that extent, each counted so often. All lanes of a warp
---- ask for one tile, and look at a group each.
+--- ask for one tile, and look at an equal part of the groups each.
 function M.find(way, i)
-  local lane, n = threadIdx.x % WARP, size(way.ends)
-  local g, first, is_there
-  local last, before, next_g = 0, 0, 0
-  repeat -- lanes without a group repeat the last one's end
-    local most = warp_scan(max(way.ends[min(next_g + lane, n - 1)], last), "max")
-    local own_last = min(most, way.extent)
-    local own_first = shfl_up(own_last, 1)
-    own_first = where(lane == 0, last, own_first)
-    local here = cdiv(own_last - own_first, way.rows) * way.times
-    local after = before + warp_scan(here, "add")
-    local lanes = ballot(i < after)
-    is_there = lanes ~= 0
-    local at = where(is_there, ffs(lanes) - 1, WARP - 1)
-    g, first, last = next_g + at, shfl_idx(own_first, at), shfl_idx(own_last, at)
-    before = shfl_idx(where(is_there, after - here, after), at)
-    next_g = next_g + WARP
-  until is_there or next_g >= n
-  return { g = g, first = first, rows = last - first }, i - before, is_there
+  local lane, n = threadIdx.x % WARP, cdiv(size(way.ends), WARP)
+  local own, most = lane * n, 0
+  for j in range(n) do most = max(most, way.ends[min(own + j, size(way.ends) - 1)]) end
+  local begins = shfl_up(warp_scan(min(most, way.extent), "max"), 1)
+  begins = where(lane == 0, 0, begins)
+  local count = 0
+  each_group(way, own, n, begins, function(_, _, _, tiles) count = count + tiles end)
+  local after = warp_scan(count, "add")
+  local lanes, before = ballot(i < after), after - count
+  local g, first, rows = 0, 0, 0
+  each_group(way, own, n, begins, function(j, from, to, tiles)
+    if i >= before then g, first, rows, count = own + j, from, to - from, before end
+    before = before + tiles
+  end)
+  local at = max(ffs(lanes) - 1, 0)
+  return { g = shfl_idx(g, at), first = shfl_idx(first, at), rows = shfl_idx(rows, at) },
+    i - shfl_idx(count, at), lanes ~= 0
 end
 
 --- Calls f(group, tile) for tiles start, start + step, ...; `tile` counts those of the group.

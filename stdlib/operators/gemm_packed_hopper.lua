@@ -125,6 +125,7 @@ local function plan_of(variant)
   local format, dtype = formats.formats[variant.format], variant.dtype
   local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
   local pass, step = math.min(PASS, columns // k_blocks), M.step(dtype)
+  while columns // k_blocks % pass ~= 0 do pass = pass // 2 end
   local kind, deep = table.unpack(kinds[dtype.name])
   local parts = variant.parts or 1
   local plan = { format = format, unit = formats.unit(format), groups = groups,
@@ -478,6 +479,14 @@ local function each_tile(block, f)
   end
 end
 
+-- Codes of a tile's first steps are on their way.
+local function bring_first(lane, block, start)
+  for k = 0, lane.variant.depth - 2 do
+    if k < block.k_tiles then bring(lane, start, k, k) end
+    cp_async_commit()
+  end
+end
+
 local function multiply_all(variant, plan, args, rings, block, C, ending)
   local group = shfl_idx(threadIdx.x // GROUP, 0)
   local lane = new_lane(variant, plan, args, rings, group, block.k_first)
@@ -485,24 +494,36 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
   local tCsX = plan.part_mma:get_slice(threadIdx.x):partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
-  each_tile(block, function(row, column, part)
-    local own = row * plan.groups + group
-    local start = start_of(lane, own, part)
-    for k = 0, variant.depth - 2 do
-      if k < block.k_tiles then bring(lane, start, k, k) end
-      cp_async_commit()
-    end
+  local function compute(start)
     local f = plan.promotes and multiply_apart or multiply
     f(lane, block, state, start, tCsX, sums, held)
     cp_async_wait(0)
-    if variant.pdl and not variant.grouped then grid_dependency_wait() end
+  end
+  -- Of groups a tile is stored while codes of the next one are on their way.
+  local n, before = 0, { row = 0, column = 0, g = 0, first = 0, rows = 0 }
+  local function store_before()
+    if n > 0 then store(lane, C, before.row, before.column, sums, ending, before) end
+  end
+  each_tile(block, function(row, column, part)
+    local own = row * plan.groups + group
+    local start = start_of(lane, own, part)
+    bring_first(lane, block, start)
+    if part then
+      store_before()
+      n, before.row, before.column = n + 1, own, column
+      before.g, before.first, before.rows = part.g, part.first, part.rows
+      return compute(start)
+    end
+    compute(start)
+    if variant.pdl then grid_dependency_wait() end
     local all, stored = sums, column
     if plan.k_blocks > 1 then
       all = hopper.add_up(plan, rings.sums, sums, threadIdx.x)
       stored = column * plan.k_blocks + cluster_rank()
     end
-    store(lane, C, own, stored, all, ending, part)
+    store(lane, C, own, stored, all, ending)
   end)
+  if variant.grouped then store_before() end
   if threadIdx.x % GROUP == 0 then tma_store_wait(0) end
 end
 
