@@ -8,6 +8,7 @@ local backward = require "cuttle.expert_backward"
 local on_device = require "cuttle.operator_device"
 local memo = require "cuttle.memo"
 local operator = require "cuttle.matmul"
+local packed = require "cuttle.matmul_packed"
 local parts = require "cuttle.expert_parts"
 local route = require "cuttle.expert_route"
 local tiles = require "cuttle.tiles"
@@ -112,20 +113,21 @@ local function each(X, gate_up, down, routing, p, f, g)
   local n = p.T * p.k
   local hidden = on_device.new(X.device, X.dtype, row_major{n, p.F})
   local of_up, of_down = p.bias[1], p.bias[2]
-  f(X, gate_up, hidden, { groups = routing.ends, gather = routing.tokens, glu = true,
+  local first = { groups = routing.ends, gather = routing.tokens, glu = true,
     operands = of_up and { bias = of_up }, stream = p.stream, config = p.configs[1],
-    epilogue = of_up and with_bias(p) or p.activation })
+    epilogue = of_up and with_bias(p) or p.activation }
   local how = { groups = routing.ends, operands = { weights = routing.weights, bias = of_down },
                 epilogue = of_down and weighted_with_bias or weighted, stream = p.stream,
                 config = p.configs[2] }
-  if p.combine == "atomic" then
-    how.scatter = { routing.tokens, "add" }
-    return f(hidden, down, p.out, how)
+  local sums = p.combine == "sum"
+  local rows = sums and on_device.new(X.device, p.out.dtype, row_major{n, p.D}) or p.out
+  how.scatter = sums and routing.places or { routing.tokens, "add" }
+  if packed.ordered(X, gate_up, hidden, first) and packed.ordered(hidden, down, rows, how) then
+    first.ordered, how.ordered = "C", "A"
   end
-  local rows = on_device.new(X.device, p.out.dtype, row_major{n, p.D})
-  how.scatter = routing.places
+  f(X, gate_up, hidden, first)
   f(hidden, down, rows, how)
-  g(parts.sum_step(p, rows, p.out, p.stream))
+  if sums then g(parts.sum_step(p, rows, p.out, p.stream)) end
 end
 
 --- expert_layer(tokens, gate_up, down, routing, options) -> (T,D): docs/matmul.md.

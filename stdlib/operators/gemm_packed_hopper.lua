@@ -20,16 +20,16 @@
 --   turn      steps of a turn of the loop over K, which divide those of a block: 2, or a multiple
 --             of stages and depth, whose addresses are constants then
 --   odd       a step follows the last turn of 2
-local epilogue = require "cuttle.gemm_epilogue"
+--   orders    with glu: C is stored in the order of the codes of a weight that multiplies it next
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
-local nested = require "cuttle.gemm_nested"
 local formats = require "cuttle.packed_formats"
 local hopper = require "cuttle.gemm_hopper_multiply"
 local operands = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local rasters = require "cuttle.raster"
+local stores = require "cuttle.gemm_packed_hopper_store"
 local tma = require "cuttle.tma_rules"
 local n_sms = require "cuttle.profile_device".n_sms
 local M = {}
@@ -40,9 +40,7 @@ local TILE <const> = 16 -- elements of K of a tile of codes
 local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
-local BUFFERS <const> = 2
 local AHEAD <const> = 64 -- columns of a part of which two have sums of their own
-local VECTOR <const> = 8 -- elements of C that a thread stores at once
 local kinds <const> = { -- atoms and their K
   f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
   f8e4m3 = { "32_F32E4M3E4M3_RS_TN", 32 }, i8 = { "32_S32S8S8_RS_TN", 32 },
@@ -143,15 +141,7 @@ local function plan_of(variant)
   plan.codes = layout{4, GROUP, plan.units, variant.depth, groups}
   plan.scales = layout{variant.dtype_of_scales.bits // 16, GROUP, plan.spans, variant.depth, groups}
   plan.zeros = layout{1, GROUP, plan.spans, variant.depth, groups}
-  plan.high = variant.glu and ROWS // 2 or ROWS -- of what is stored
-  if variant.c_dtype.bits == 16 then
-    local line = gmma_layout(variant.c_dtype, "MN", plan.high * variant.c_dtype.bits // 8)
-    plan.stored = tile_to_shape(line, {plan.high, pass, BUFFERS})
-    plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
-    local along = plan.high // VECTOR
-    plan.by_rows = tiled_copy(atom("UniversalCopy<u16>", variant.c_dtype),
-      layout{along, GROUP // along}, layout{VECTOR, 1})
-  end
+  stores.plan(variant, plan)
   plan.bytes = columns * step * dtype.bits // 8
   return plan
 end
@@ -360,102 +350,6 @@ local function multiply(lane, block, state, start, tCsX, sums, held)
   release(block, before)
 end
 
--- Pairs of rows 2 i and 2 i + 1 side by side: of a thread's sums {4 t + b} of row g and
--- {4 t + 2 + b} of row g + 8, and those of the lane that has the row below or above. A lane of an
--- even row then has rows g and g + 1, another g + 7 and g + 8. Returns the pairs, and what makes of
--- the places of a thread's sums a list of those of the first of each pair.
-local function pairs_of(lane, sums)
-  local is_odd = lane.lane // 4 % 2 == 1
-  local made = fragment(sums.dtype, size(sums))
-  for i = 0, size(sums) // 2 - 1 do
-    local at = i // 2 * 4 + i % 2
-    local upper, lower = sums[at], sums[at + 2]
-    local other = shfl_xor(where(is_odd, upper, lower), 4)
-    made[2 * i], made[2 * i + 1] = where(is_odd, other, upper), where(is_odd, lower, other)
-  end
-  return made, function(places)
-    local list = {}
-    for i = 0, size(sums) // 2 - 1 do
-      local at = i // 2 * 4 + i % 2
-      list[2 * i] = { where(is_odd, places[at + 2][1] - 1, places[at][1]), places[at][2] }
-    end
-    return list
-  end
-end
-
--- A thread's elements of C of a pass to a buffer; places are the coordinates of its sums in C.
-local function put(lane, out, sums, thr, places, memory)
-  local plan = lane.plan
-  if not lane.variant.glu then
-    local copier = plan.store:get_slice(threadIdx.x % GROUP)
-    local new = out:finished(sums, nil, places)
-    return function() copy(plan.store, copier:retile_S(new), copier:partition_D(memory)) end
-  end
-  local pairs, places_of = pairs_of(lane, sums)
-  local new, own = out:paired(pairs, places_of(places)),
-    places_of(thr:partition_C(identity_tensor{ROWS, plan.pass}))
-  return function()
-    for i = 0, size(new) - 1 do memory[{own[2 * i][1] // 2, own[2 * i][2]}] = new[i] end
-  end
-end
-
--- What brings a buffer to C at (row, column), in tiles of a pass: TMA or, of a group, whose rows
--- are `part`, threads.
-local function mover(lane, C, part)
-  local plan = lane.plan
-  if not part then
-    local to, is_first = tile(tma_tensor(C), {ROWS, plan.pass}, {_, _}), threadIdx.x % GROUP == 0
-    return function(memory, row, column)
-      if is_first then
-        tma_store(memory, to(_, _, row, column))
-        tma_store_commit()
-      end
-    end
-  end
-  local thr = plan.by_rows:get_slice(threadIdx.x % GROUP)
-  return function(memory, row, column)
-    local places = thr:partition_S(tile(part.places, {plan.high, plan.pass}, {row, column}))
-    nested.store(part.rows, nested.rows(part.rows, places), places, thr:partition_S(memory))
-  end
-end
-
--- Of C in groups: how rows of one are stored, and the coordinates of these.
-local function part_of_group(variant, C, by, group)
-  local matrix = indexed.until_end(C, 1, by.scatter, group)
-  local n = variant.c_dtype.bits == 16 and VECTOR or 1
-  return { rows = nested.gather(variant, matrix, n, 0, {1, 2}),
-           places = domain_offset({0, group.first}, nested.places(matrix)) }
-end
-
--- A group's sums to C, in passes of some columns.
-local function store(lane, C, row, column, sums, ending, group)
-  local variant, plan, i = lane.variant, lane.plan, threadIdx.x % GROUP
-  local thr, part = plan.like:get_slice(i), group and part_of_group(variant, C, ending.by, group)
-  local out = epilogue.begin(variant, ending.alpha, ending.beta, { l = group and group.g or 0,
-    operands = ending.operands, scales = ending.scales, m = row, n = column,
-    extent = {size(C, 0), size(C, 1)} })
-  local places = identity_tensor{size(C, 0) * (variant.glu and 2 or 1), size(C, 1)}
-  if group then places = domain_offset({0, group.first}, places) end
-  local passes, move = plan.stored_columns // plan.pass, plan.stored and mover(lane, C, part)
-  for p = 0, passes - 1 do
-    local own, at_column = tile(sums, {size(sums, 0) // passes, 1, 1}, {p, 0, 0}),
-      column * passes + p
-    local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, at_column}))
-    if not move then
-      out:store(own, part.rows, at)
-    else
-      local memory = lane.stored(_, _, p % BUFFERS)
-      local write = put(lane, out, own, thr, at, memory)
-      if not group and i == 0 then tma_store_wait(BUFFERS - 1) end
-      lane.together:sync()
-      write()
-      if not group then fence_proxy_async() end
-      lane.together:sync()
-      move(memory, row, at_column)
-    end
-  end
-end
-
 -- Calls f(row, column, group) of the block's tiles: columns first, which share the weight; of many
 -- columns some rows of tiles at a time.
 local function each_tile(block, f)
@@ -502,7 +396,7 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   -- Of groups a tile is stored while codes of the next one are on their way.
   local n, before = 0, { row = 0, column = 0, g = 0, first = 0, rows = 0 }
   local function store_before()
-    if n > 0 then store(lane, C, before.row, before.column, sums, ending, before) end
+    if n > 0 then stores.store(lane, C, before.row, before.column, sums, ending, before) end
   end
   each_tile(block, function(row, column, part)
     local own = row * plan.groups + group
@@ -521,7 +415,7 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
       all = hopper.add_up(plan, rings.sums, sums, threadIdx.x)
       stored = column * plan.k_blocks + cluster_rank()
     end
-    store(lane, C, own, stored, all, ending)
+    stores.store(lane, C, own, stored, all, ending)
   end)
   if variant.grouped then store_before() end
   if threadIdx.x % GROUP == 0 then tma_store_wait(0) end
@@ -556,7 +450,7 @@ function M.make(variant)
     local rings = { acts = shared(variant.dtype, plan.acts), codes = shared(u32, plan.codes),
       scales = shared(u32, plan.scales), zeros = variant.has_zeros and shared(u32, plan.zeros),
       stored = plan.stored and shared(variant.c_dtype,
-        tile_to_shape(plan.stored, {plan.high, plan.pass, BUFFERS, plan.groups})) }
+        tile_to_shape(plan.stored, {plan.high, plan.pass, stores.BUFFERS, plan.groups})) }
     local full, empty = mbarrier(variant.stages, 1), mbarrier(variant.stages, plan.groups)
     local k = size(X, 1)
     local n_weights = size(C, 0) * (variant.glu and 2 or 1) -- rows of the weight

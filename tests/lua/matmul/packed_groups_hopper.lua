@@ -16,3 +16,22 @@ try("u4", bf16, {groups = 1, columns = 64, turn = 4, stages = 4, depth = 4}, {G 
 -- expect: packed hopper 64x128x64, f4e2m1	nil
 -- expect: packed hopper 64x64x64, u4	nil
 -- expect: packed hopper 64x64x64, u4	nil
+
+-- A layer both of whose products are by wgmma, so that the first stores in the order of the codes,
+-- beside one whose second product is not.
+local experts, packed = require "cuttle.expert_layer", require "cuttle.packed_weights"
+local T, D, F, E, k = 30, 128, 64, 3, 2
+local X, logits = randn(bf16, row_major{T, D}), randn(f32, row_major{T, E})
+local function weight(rows, columns)
+  local W = randn(bf16, layout({rows, columns, E}, {columns, 1, rows * columns}))
+  local codes, scales = packed.quantize_weights(W, {type = "u4", group = 64})
+  return packed.pack_weights(codes, {type = "u4", scales = scales})
+end
+local up, down, r = weight(2 * F, D), weight(D, F), experts.route(logits, k)
+local config = {groups = 1, columns = 64}
+local function layer(configs)
+  local Y = experts.expert_layer(X, up, down, r, {configs = configs})
+  return Y.device == "cpu" and Y or Y:to("cpu")
+end
+local ordered, apart = layer{config, config}, layer{config, {strips = 1, columns = 2, step = 64}}
+print(allclose(ordered, apart, {rtol = 0.02, atol = 8.0}))             -- expect: true
