@@ -113,7 +113,7 @@ local function begin(way)
   return 0, 0, last, 0, cdiv(last, way.rows) * way.times
 end
 
--- Of the groups g to g + n, the first of which begins at `first`: calls f(j, first, last, tiles) for
+-- Of n groups from g on, the first of which begins at `first`: calls f(j, first, last, tiles) for
 -- group g + j. Beyond the last group that one's end comes again.
 local function each_group(way, g, n, first, f)
   for j in range(n) do
@@ -134,13 +134,13 @@ function M.find(way, i)
   local begins = shfl_up(warp_scan(min(most, way.extent), "max"), 1)
   begins = where(lane == 0, 0, begins)
   local count = 0
-  each_group(way, own, n, begins, function(_, _, _, tiles) count = count + tiles end)
+  each_group(way, own, n, begins, function(_, _, _, here) count = count + here end)
   local after = warp_scan(count, "add")
   local lanes, before = ballot(i < after), after - count
   local g, first, rows = 0, 0, 0
-  each_group(way, own, n, begins, function(j, from, to, tiles)
+  each_group(way, own, n, begins, function(j, from, to, here)
     if i >= before then g, first, rows, count = own + j, from, to - from, before end
-    before = before + tiles
+    before = before + here
   end)
   local at = max(ffs(lanes) - 1, 0)
   return { g = shfl_idx(g, at), first = shfl_idx(first, at), rows = shfl_idx(rows, at) },
