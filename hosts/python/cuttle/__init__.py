@@ -123,9 +123,16 @@ def load_ipython_extension(ipython: Any) -> None:
     magic.load_ipython_extension(ipython)
 
 
+_LATER = ("experts", "packed", "rows", "selections", "torch")  # imported when somebody asks, as torch imports PyTorch
+
+
 def __getattr__(name: str) -> Any:
-    if name == "torch":  # it imports PyTorch, so it waits until somebody asks
+    if name in _LATER:
         import importlib
 
-        return importlib.import_module(".torch", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module 'cuttle' has no attribute '{name}'")
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_LATER})

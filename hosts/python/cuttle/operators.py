@@ -60,6 +60,9 @@ def _product_shape(a: Any, b: Any) -> Tuple[int, ...]:
     if len(a.shape) not in (2, 3) or len(b.shape) not in (2, 3):
         raise ValueError(f"matmul: a has shape {tuple(a.shape)} and b {tuple(b.shape)}; "
                          "(M, K) and (K, N), or (L, M, K) and (L, K, N), were expected")
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"matmul: a has shape {tuple(a.shape)} and b {tuple(b.shape)}; K, which is {a.shape[-1]} in a "
+                         f"and {b.shape[-2]} in b, must be equal")
     m, n = a.shape[-2], b.shape[-1]
     if len(a.shape) == 2 and len(b.shape) == 2:
         return m, n

@@ -41,6 +41,12 @@ def test_none():
     fails(cuttle.Error, "x", lambda: module.biased[1, 1](None, None, y), "what the kernel needs is not nil")
 
 
+def test_modules():
+    ok(cuttle.rows.softmax is not None, "modules need no import of their own")
+    ok({"experts", "packed", "rows", "selections", "torch"} <= set(dir(cuttle)), "dir() has them")
+    fails(AttributeError, "no attribute 'softmx'", lambda: cuttle.softmx, "a name that nothing has")
+
+
 def test_device():
     import os
     before = os.environ.get("CUTTLE_DEVICE")
@@ -132,6 +138,7 @@ def test_signatures():
 
 
 test_none()
+test_modules()
 test_device()
 test_identity()
 test_arguments()

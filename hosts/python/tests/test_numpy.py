@@ -70,7 +70,7 @@ def test_matmul():
     close(cuttle.matmul(ai, bi, np.zeros((4, 5), "i4")), ai.astype("i4") @ bi.astype("i4"), "which they get")
     h, g = r.random((16, 16)).astype("f2"), r.random((16, 16)).astype("f2")
     close(cuttle.matmul(h, g), (h.astype("f4") @ g.astype("f4")).astype("f2"), "halves", 1e-2)
-    fails(cuttle.Error, "K, mode 1 of both, must be equal", lambda: cuttle.matmul(a, a.T[:5]), "extents that differ")
+    fails(ValueError, "K, which is", lambda: cuttle.matmul(a, a), "extents that differ, as Python has them")
     fails(ValueError, "were expected", lambda: cuttle.matmul(a, bias), "a vector")
     fails(ValueError, "(5, 3) was expected", lambda: cuttle.matmul(a, b, np.zeros((3, 5), "f4")), "a wrong out")
     square = r.random((4, 4), "f4")
