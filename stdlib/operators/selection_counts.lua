@@ -45,19 +45,20 @@ local function doubt_of(bin, weight, small)
   return where(bin == EACH - 1, math.huge, where(share > 0.0, weight * share, 0.0))
 end
 
---- {[0] = the weight of all elements, of those above each value of the list ...}, and the doubt.
+--- {[0] = the weight of all elements, of those above each value of the list ...} of the thread's
+--- bins, and the doubt.
 function M.weights_above(c, counts, d, top, values)
-  local sums = { doubt = cast(0, f64) }
-  for i = 0, #values do sums[i] = cast(0, f64) end
+  local sums, doubts = {}, cast(0, f32)
+  for i = 0, #values do sums[i] = cast(0, f32) end
   local small = doubt_of_small(d)
   for bin in range(threadIdx.x, BINS, c.threads) do
     local n, v = counts[bin], value_of(bin)
-    local w = cast(d.by.power_below(min(v, top), top) * cast(n, f32), f64)
+    local w = d.by.power_below(min(v, top), top) * cast(n, f32)
     sums[0] = sums[0] + w
-    for i = 1, #values do sums[i] = sums[i] + where(v > values[i], w, f64(0)) end
-    if n > 0 then sums.doubt = sums.doubt + doubt_of(bin, w, small) end
+    for i = 1, #values do sums[i] = sums[i] + where(v > values[i], w, 0.0) end
+    if n > 0 then doubts = doubts + doubt_of(bin, w, small) end
   end
-  return sums
+  return sums, doubts
 end
 
 --- May other elements than those in the bins above it be larger than v?

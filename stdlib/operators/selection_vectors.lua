@@ -7,7 +7,7 @@ local M = {}
 
 local BATCH <const> = 8 -- vectors that a thread has on their way at once
 local VECTOR_BYTES <const>, LEAST_COLUMNS <const> = 16, 16384
-local MOST_BYTES <const>, OTHER_BYTES <const> = 131072, 28672 -- of vectors' largest; of all else
+local MOST_BYTES <const>, OTHER_BYTES <const> = 131072, 49152 -- of vectors' largest; of all else
 
 --- The width of such vectors and their number, nil if rows of x, as selection_call.lua describes
 --- it, are too short, not made of whole vectors, or have elements of 8 bytes.
