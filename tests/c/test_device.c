@@ -1,31 +1,13 @@
 /* test_device.c: the device layer on a driver in host memory that records what it is asked and fails
    when told to (fake_cuda.h): what reaches the driver, and what a user reads when it refuses.
    tests/device/test_gpu_device.c does the same with a real one. */
-#include "runtime/device/device.h"
 #include "runtime/device/storage.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
-#include "fake_cuda.h"
-#include "tap.h"
-
-static FakeCuda *fake;
-static char temp_dir[] = "/tmp/cuttle-test-XXXXXX";
-static CtErr err;
-
-static CtDevice *open_with(CtDeviceOptions o) {
-  CtDevice *d = NULL;
-  o.alloc = ct_alloc_std;
-  if (!OK(ct_device_open(&o, &d, &err) == CT_OK, "opens")) {
-    tap_diag("%s", err.msg);
-    exit(done_testing());
-  }
-  return d;
-}
-
-static CtDevice *open_fake(void) { return open_with((CtDeviceOptions){.ordinal = 0}); }
+#include "fake_device.h"
 
 static CtFunction *load(CtDevice *d, const char *symbol, const char *chunk, int line,
                         CtModule **m) {

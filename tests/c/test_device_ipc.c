@@ -4,23 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake_cuda.h"
+#include "fake_device.h"
 #include "runtime/device/storage.h"
-#include "tap.h"
-
-static FakeCuda *fake;
-static char temp_dir[] = "/tmp/cuttle-test-XXXXXX";
-static CtErr err;
-
-static CtDevice *open_fake(void) {
-  CtDevice *d = NULL;
-  CtDeviceOptions o = {.alloc = ct_alloc_std};
-  if (ct_device_open(&o, &d, &err) != CT_OK) {
-    tap_diag("%s", err.msg);
-    exit(done_testing());
-  }
-  return d;
-}
 
 static void fail_next(const char *entry, CuResult r) {
   snprintf(fake->fail_name, sizeof fake->fail_name, "%s", entry);

@@ -2,15 +2,10 @@
    kernel write them, what the print function gets, and when. */
 #include <unistd.h>
 
-#include "fake_cuda.h"
-#include "runtime/device/device.h"
+#include "fake_device.h"
 #include "runtime/base/dtype.h"
 #include "runtime/base/text.h"
-#include "tap.h"
 
-static FakeCuda *fake;
-static char temp_dir[] = "/tmp/cuttle-test-XXXXXX";
-static CtErr err;
 static CtText heard;
 static CtPrintOrder asked = CT_PRINT_BY_THREAD;
 
@@ -28,15 +23,9 @@ static const CtPrintSite sites[] = {
     {"%d.%d;", ints, 2}, {"%d %u %lld %llu %g %s 100%%\n", all, 6}, {"a;", NULL, 0}};
 static const CtPrintSite others[] = {{"b%d;", ints, 1}};
 
-static CtDevice *open_fake(size_t print_bytes) {
-  CtDeviceOptions o = {
-      .alloc = ct_alloc_std, .print = hear, .print_ud = &heard, .print_bytes = print_bytes};
-  CtDevice *d = NULL;
-  if (!OK(ct_device_open(&o, &d, &err) == CT_OK, "opens")) {
-    tap_diag("%s", err.msg);
-    exit(done_testing());
-  }
-  return d;
+static CtDevice *open_printing(size_t print_bytes) {
+  return open_with(
+      (CtDeviceOptions){.print = hear, .print_ud = &heard, .print_bytes = print_bytes});
 }
 
 static void close_fake(CtDevice *d, const char *what) {
@@ -76,7 +65,7 @@ static void print_ints(CtPrintArgs args, uint64_t block, uint32_t thread) {
 }
 
 static void test_order(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtStream s = ct_device_stream(d);
   CtPrintArgs one = begin(d, s, sites, 3), two = begin(d, s, others, 1),
               three = begin(d, s, sites, 3);
@@ -107,7 +96,7 @@ static void test_order(void) {
 }
 
 static void test_run_order(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtStream s = ct_device_stream(d);
   const uint64_t seven = 7;
   asked = CT_PRINT_AS_RUN;
@@ -126,7 +115,7 @@ static void test_run_order(void) {
 }
 
 static void test_values(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtPrintArgs args = begin(d, ct_device_stream(d), sites, 3);
   const double f = 0.1;
   /* an i32 comes extended or not */
@@ -145,7 +134,7 @@ static void test_values(void) {
 }
 
 static void test_full(void) {
-  CtDevice *d = open_fake(11 * 8); /* two records of four words, one of three */
+  CtDevice *d = open_printing(11 * 8); /* two records of four words, one of three */
   CtPrintArgs args = begin(d, ct_device_stream(d), sites, 3);
   for (uint32_t i = 0; i < 5; i++) {
     print_ints(args, 0, 4 - i);
@@ -163,7 +152,7 @@ static void test_full(void) {
 }
 
 static void test_streams(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtStream other = NULL;
   CtEvent event = NULL;
   OK(ct_stream_new(d, &other, &err) == CT_OK && ct_event_new(d, &event, &err) == CT_OK, "a stream");
@@ -188,7 +177,7 @@ static void test_streams(void) {
 }
 
 static void test_forget(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtStream s = ct_device_stream(d);
   CtPrintArgs args = begin(d, s, sites, 3);
   print_ints(args, 0, 0);
@@ -206,7 +195,7 @@ static void test_forget(void) {
 }
 
 static void test_loss(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtStream s = ct_device_stream(d);
   CtPrintArgs args = begin(d, s, sites, 3);
   print_ints(args, 0, 0);
@@ -222,7 +211,7 @@ static void test_loss(void) {
 }
 
 static void test_many(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtStream s = ct_device_stream(d);
   CtPrintArgs args = {0};
   int before = fake->n_synchronizes;
@@ -241,7 +230,7 @@ static void test_many(void) {
 }
 
 static void test_failures(void) {
-  CtDevice *d = open_fake(0);
+  CtDevice *d = open_printing(0);
   CtPrintArgs args;
   fake->fail_result = 2;
   strcpy(fake->fail_name, "cuMemAllocHost_v2");

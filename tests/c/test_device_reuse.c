@@ -1,20 +1,10 @@
 /* test_device_reuse.c: memory that comes and goes on a device's own stream, on the driver that fake_cuda.h
    describes. */
-#include "fake_cuda.h"
+#include "fake_device.h"
 #include "runtime/device/storage.h"
-#include "tap.h"
 
-static FakeCuda *fake;
-static char temp_dir[] = "/tmp/cuttle-test-XXXXXX";
-static CtErr err;
-
-static CtDevice *open_fake(void) {
-  CtDevice *d = NULL;
-  CtDeviceOptions o = {.alloc = ct_alloc_std};
-  if (ct_device_open(&o, &d, &err) != CT_OK) {
-    tap_diag("%s", err.msg);
-    exit(done_testing());
-  }
+static CtDevice *open_counted(void) {
+  CtDevice *d = open_fake();
   fake->n_pool_allocs = 0;
   return d;
 }
@@ -32,7 +22,7 @@ static void close_device(CtDevice *d) {
 }
 
 static void test_sizes(void) {
-  CtDevice *d = open_fake();
+  CtDevice *d = open_counted();
   CtBuffer a = take(d, 100), b = take(d, 200), none = take(d, 0);
   CtDevPtr first = a.ptr, second = b.ptr;
   ct_buffer_keep(d, &none, ct_device_stream(d));
@@ -57,7 +47,7 @@ static void test_sizes(void) {
 
 /* What another stream used last may still be in use when ours comes to it. */
 static void test_streams(void) {
-  CtDevice *d = open_fake();
+  CtDevice *d = open_counted();
   CtStream other = NULL;
   OK(ct_stream_new(d, &other, &err) == CT_OK, "a stream");
   CtBuffer a = take(d, 100);
@@ -68,7 +58,7 @@ static void test_streams(void) {
 
 /* While a graph is recorded its memory is its own. */
 static void test_capture(void) {
-  CtDevice *d = open_fake();
+  CtDevice *d = open_counted();
   CtGraph *g = NULL;
   CtBuffer a = take(d, 100);
   ct_buffer_keep(d, &a, ct_device_stream(d));
@@ -82,7 +72,7 @@ static void test_capture(void) {
 }
 
 static void test_limits(void) {
-  CtDevice *d = open_fake();
+  CtDevice *d = open_counted();
   CtBuffer many[100];
   for (int i = 0; i < 100; i++) {
     OK(ct_buffer_take(d, (size_t)i + 1, &many[i], &err) == CT_OK, "block %d", i);
@@ -103,7 +93,7 @@ static void test_limits(void) {
 
 /* Out of memory: what is kept goes back first. */
 static void test_pressure(void) {
-  CtDevice *d = open_fake();
+  CtDevice *d = open_counted();
   CtBuffer a = take(d, 100), b = {0};
   ct_buffer_keep(d, &a, ct_device_stream(d));
   snprintf(fake->fail_name, sizeof fake->fail_name, "cuMemAllocFromPoolAsync");

@@ -9,33 +9,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "heap.h"
 #include "tap.h"
 #include "threads.h"
-
-/* {====== An allocator that counts, and fails when it is told to ====== */
-
-typedef struct Heap {
-  atomic_llong bytes, n_calls;
-  long long fail_at; /* number of the call that fails, and all later ones; 0: none */
-} Heap;
-
-static void *heap_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
-  Heap *h = ud;
-  long long n = atomic_fetch_add(&h->n_calls, 1) + 1;
-  if (new_bytes == 0) {
-    atomic_fetch_sub(&h->bytes, ptr == NULL ? 0 : (long long)old_bytes);
-    free(ptr);
-    return NULL;
-  }
-  if (h->fail_at != 0 && n >= h->fail_at && new_bytes > old_bytes) {
-    return NULL;
-  }
-  void *p = realloc(ptr, new_bytes);
-  if (p != NULL) {
-    atomic_fetch_add(&h->bytes, (long long)new_bytes - (long long)old_bytes);
-  }
-  return p;
-}
 
 static cuttle_Options cpu_options(Heap *heap) {
   cuttle_Options o = {.size = sizeof o, .device = "cpu", .no_environment = 1};

@@ -6,6 +6,7 @@
 #include <lua.h>
 #include <stdatomic.h>
 
+#include "heap.h"
 #include "tap.h"
 
 static cuttle_State *open_cpu(void) {
@@ -571,26 +572,6 @@ static void test_many(cuttle_State *S) {
 }
 
 /* {====== Memory that runs out at each point of a launch ====== */
-
-typedef struct Heap {
-  atomic_llong bytes, n_calls, fail_at;
-} Heap;
-
-static void *heap_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
-  Heap *h = ud;
-  long long n = atomic_fetch_add(&h->n_calls, 1) + 1;
-  if (new_bytes == 0) {
-    atomic_fetch_sub(&h->bytes, ptr == NULL ? 0 : (long long)old_bytes);
-    free(ptr);
-    return NULL;
-  }
-  long long at = atomic_load(&h->fail_at);
-  void *p = at != 0 && n >= at && new_bytes > old_bytes ? NULL : realloc(ptr, new_bytes);
-  if (p != NULL) {
-    atomic_fetch_add(&h->bytes, (long long)new_bytes - (long long)old_bytes);
-  }
-  return p;
-}
 
 /* Launches with shapes that no launch had before, with an allocation that fails later and later. */
 static void test_no_memory(void) {

@@ -1,23 +1,7 @@
 /* test_graph.c: graphs on the driver of fake_cuda.h: what is recorded and in which order, that nothing that a
    capture forbids is called while one is in progress, and what a user reads. */
-#include "runtime/device/device.h"
 
-#include "fake_cuda.h"
-#include "tap.h"
-
-static FakeCuda *fake;
-static char temp_dir[] = "/tmp/cuttle-test-XXXXXX";
-static CtErr err;
-
-static CtDevice *open_with(CtDeviceOptions o) {
-  CtDevice *d = NULL;
-  o.alloc = ct_alloc_std;
-  if (!OK(ct_device_open(&o, &d, &err) == CT_OK, "opens")) {
-    tap_diag("%s", err.msg);
-    exit(done_testing());
-  }
-  return d;
-}
+#include "fake_device.h"
 
 static void nothing_left(const char *what) {
   IS_INT(fake->live_buffers + fake->live_streams + fake->live_events + fake->live_modules +

@@ -10,41 +10,14 @@
 #include <unistd.h>
 
 #include "interp/cuttle.h"
+#include "heap.h"
 #include "tap.h"
 
 #define FOLDER "tests/support/nomem"
 
 enum { MAX_SCRIPTS = 64, HANG_SECONDS = 300, NUMBERS = TAP_IS_SANITIZED ? 8 : 32 };
 
-/* {====== An allocator that fails ====== */
-
-typedef struct Heap {
-  atomic_llong bytes, n_calls;
-  long long fail_at; /* number of the call that fails; 0: none */
-  bool fails_on;     /* so do all later ones */
-} Heap;
-
-static bool fails(const Heap *h, long long n) {
-  return h->fail_at != 0 && (n == h->fail_at || (h->fails_on && n > h->fail_at));
-}
-
-static void *heap_alloc(void *ud, void *ptr, size_t old_bytes, size_t new_bytes) {
-  Heap *h = ud;
-  old_bytes = ptr == NULL ? 0 : old_bytes;
-  if (new_bytes == 0) {
-    atomic_fetch_sub(&h->bytes, (long long)old_bytes);
-    free(ptr);
-    return NULL;
-  }
-  if (fails(h, atomic_fetch_add(&h->n_calls, 1) + 1) && new_bytes > old_bytes) {
-    return NULL;
-  }
-  void *p = realloc(ptr, new_bytes);
-  if (p != NULL) {
-    atomic_fetch_add(&h->bytes, (long long)new_bytes - (long long)old_bytes);
-  }
-  return p;
-}
+/* {====== One state ====== */
 
 static void drop_text(void *ud, const char *text, size_t len) {
   (void)ud;
@@ -66,7 +39,7 @@ static cuttle_State *open_state(Heap *h) {
 static int run_failing(cuttle_State *S, Heap *h, const char *script, long long n, bool fails_on) {
   int found = 0;
   h->n_calls = 0;
-  h->fails_on = fails_on;
+  h->fails_once = !fails_on;
   h->fail_at = n;
   lua_gc(cuttle_lua(S), LUA_GCSTOP);
   cuttle_Status status = cuttle_dofile(S, script);
