@@ -327,9 +327,10 @@ static CtStatus lex_word(Lexer *x, LxToken *t) {
 }
 
 static CtStatus lex_mark(Lexer *x, LxToken *t) {
+  const char *s = x->s + x->pos;
   for (size_t i = 0; i < CT_ARRAY_LEN(marks); i++) {
-    size_t len = strlen(marks[i].s);
-    if (x->len - x->pos >= len && memcmp(x->s + x->pos, marks[i].s, len) == 0) {
+    size_t len = marks[i].s[0] == s[0] ? strlen(marks[i].s) : 0;
+    if (len > 0 && x->len - x->pos >= len && memcmp(s, marks[i].s, len) == 0) {
       x->pos += len;
       t->kind = marks[i].kind;
       return CT_OK;
