@@ -15,7 +15,6 @@ local M = {}
 
 local WARP <const>, THREADS <const> = 32, 1024
 local WARPS <const> = THREADS // WARP
-local FEW <const>, MANY <const> = 128, 256 -- proposals, of which some may be drawn
 
 -- {====== Reading the row ======
 
@@ -92,45 +91,41 @@ local function propose(c, row, d, top, line, number)
   return { column = column, value = value, takes = takes }
 end
 
--- note(i, proposal) of n proposals from that number on, by a lane for each.
-local function each_proposal(c, row, d, top, line, n, number, note)
-  for i in range(threadIdx.x // WARP, n, WARPS, { unroll = 4 }) do
+-- note(i, proposal) of c.proposers proposals from that number on, by a lane for each.
+local function each_proposal(c, row, d, top, line, number, note)
+  for first = 0, c.proposers - 1, WARPS do
+    local i = first + threadIdx.x // WARP
     local mine = propose(c, row, d, top, line, number + i)
     if threadIdx.x % WARP == 0 then note(i, mine) end
   end
 end
 
--- The column of the first proposal that is taken, -1: none. Warps make n proposals at a time,
--- from that number on: once, or until one is taken or there is no weight.
-local function first_taken(c, row, d, top, own, n, number, is_once)
-  if threadIdx.x == 0 then row.taken.first[0] = n end
+-- The column of the first proposal that is taken, -1: there is no weight.
+local function first_taken(c, row, d, top, own)
+  if threadIdx.x == 0 then row.taken.first[0] = c.proposers end
   local line = line_up(row, own)
-  local column, goes_on = i32(-1), line.total > 0.0
+  local column, number, goes_on = i32(-1), i32(0), line.total > 0.0
   while goes_on do
-    each_proposal(c, row, d, top, line, n, number, function(i, mine)
+    each_proposal(c, row, d, top, line, number, function(i, mine)
       row.taken.columns[i] = mine.column
       if mine.takes then atomic_min(row.taken.first, 0, cast(i, i32)) end
     end)
     sync_threads()
     local first = row.taken.first[0]
     sync_threads() -- all have read it
-    if first < n then column = row.taken.columns[first] end
-    number, goes_on = number + n, first == n and not is_once
+    if first < c.proposers then column = row.taken.columns[first] end
+    number, goes_on = number + c.proposers, first == c.proposers
   end
   return column
 end
 
--- The row's column among all, or among those that are not too far below the largest: they are
--- likely to be among many proposals, so the weights of others are left out only if they are not.
+-- The row's column among all, or among those that are not too far below the largest.
 local function draw_one(c, row, d, top, own)
-  if not c.has_min then return first_taken(c, row, d, top, own, WARP, i32(0), false) end
-  local column = first_taken(c, row, d, top, own, c.proposers, i32(0), true)
-  if column < 0 then
-    local few = setmetatable({ of_vector = d.weight }, { __index = d })
-    own = add_up(c, row, few, top)
-    column = first_taken(c, row, few, top, own, WARP, i32(c.proposers), false)
+  if c.has_min then
+    d.of_vector = d.weight
+    own = add_up(c, row, d, top)
   end
-  return column
+  return first_taken(c, row, d, top, own)
 end
 
 -- A warp puts the first of the proposals that is taken, then the first one with a larger value, and
@@ -158,7 +153,7 @@ end
 local function choose(c, row, d, top, line, number)
   local goes_on = line.total > 0.0
   while goes_on do
-    each_proposal(c, row, d, top, line, c.proposers, number, function(i, mine)
+    each_proposal(c, row, d, top, line, number, function(i, mine)
       row.taken.columns[i] = mine.column
       row.taken.values[i] = where(mine.takes, mine.value, -math.huge)
     end)
@@ -295,7 +290,7 @@ local function weights(c, factor, log2_min_p, seed)
   return d
 end
 
--- c: has_min, has_p, proposers (threads), most (proposals that are looked at at once), and what
+-- c: has_min, has_p, proposers (at once), most (of them that are looked at at once), and what
 -- selection_vectors.lua asks.
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
@@ -328,7 +323,9 @@ function M.step(x, out, o)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
     has_min = o.min_p ~= nil, has_p = o.p ~= nil,
-    most = CANDIDATES, proposers = o.p and FEW or MANY }
+    most = CANDIDATES }
+  -- One for each warp; more, if it takes another read to find that none of them is in the set.
+  c.proposers = c.has_p and not counts.counts(c.dtype) and 2 * WARPS or WARPS
   return { kernel = kernel_of(c), launch = { grid = x.n_rows, block = THREADS, pdl = true },
     args = { n = 6, x.flat, out, o.p and f32(o.p), f32(choices.factor(o.temperature)),
       o.min_p and f32(math.log(o.min_p, 2)), o.seed } }
