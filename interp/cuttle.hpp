@@ -476,7 +476,7 @@ public:
   cuttle_State *get() const noexcept { return detail::get(handle_); }
 
   /* Runs a script. `name` is what messages call it: "=config" is shown as config. */
-  void run(const std::string &text, const std::string &name) {
+  void run(const std::string &text, const std::string &name = "=script") {
     detail::of(handle_).check(cuttle_dostring(get(), text.c_str(), name.c_str()));
   }
   void run_file(const std::string &path) {

@@ -266,6 +266,21 @@ typedef struct KernelQuery {
   Kernel *kernel;
 } KernelQuery;
 
+/* "; did you mean 'axpy'?" of the kernels in the table at the index that are called nearly so, or "". */
+static const char *nearest_kernels(lua_State *L, int kernels, const char *name) {
+  state_push_module(L, "cuttle.near");
+  lua_getfield(L, -1, "nearest");
+  lua_pushstring(L, name);
+  lua_newtable(L);
+  int list = lua_gettop(L);
+  for (lua_pushnil(L); lua_next(L, kernels) != 0; lua_pop(L, 1)) {
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, list, (lua_Integer)lua_rawlen(L, list) + 1);
+  }
+  lua_call(L, 2, 1);
+  return lua_isnil(L, -1) ? "" : lua_pushfstring(L, "; did you mean %s?", lua_tostring(L, -1));
+}
+
 static int find_kernel(lua_State *L) {
   KernelQuery *q = lua_touserdata(L, 1);
   luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
@@ -275,8 +290,8 @@ static int find_kernel(lua_State *L) {
     return luaL_error(
         L,
         "cuttle_kernel: there is no kernel called '%s'; scripts define one with kernel(\"%s\", "
-        "function ...)",
-        q->name, q->name);
+        "function ...)%s",
+        q->name, q->name, nearest_kernels(L, lua_gettop(L) - 1, q->name));
   }
   embed_hold(L);
   return 0;

@@ -376,6 +376,8 @@ static void test_launch(void) {
   is_status(S, cuttle_dostring(S, scale_script, "=scale"), CUTTLE_OK, "scripts define kernels");
   cuttle_Kernel *k = cuttle_kernel(S, "scale");
   OK(k != NULL, "the host finds them");
+  OK(cuttle_kernel(S, "scael") == NULL, "a name that is nearly one");
+  HAS_STR(cuttle_error(S), "function ...); did you mean 'scale'?", "says which");
   for (int i = 0; i < 100; i++) {
     x[i] = (float)i;
   }

@@ -54,17 +54,8 @@ class Module(_State):
             return self.kernel(name)
         except Error as error:
             if not str(error).startswith("cuttle_kernel: ") or not self.has_function(name):
-                raise AttributeError(str(error) + self._hint(name)) from None
+                raise AttributeError(str(error)) from None
         return Function(self, name)
-
-    def _hint(self, name: str) -> str:
-        """The kernel whose name is nearly `name`; nothing of a module that cannot be asked."""
-        import difflib
-        try:
-            near = difflib.get_close_matches(name, self.kernel_names(), 1)
-        except Error:
-            return ""
-        return f"; did you mean {near[0]}?" if near else ""
 
     def __dir__(self) -> List[str]:
         return sorted({*super().__dir__(), *self.kernel_names()})
