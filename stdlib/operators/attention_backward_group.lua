@@ -1,5 +1,6 @@
 -- attention_backward_group.lua: a warp group of attention_backward_hopper.lua that multiplies: P'
 -- and dS' of a tile of queries, its sums of dK and dV, and its part of dQ.
+local half_of = require "cuttle.attention_backward_half"
 local packed = require "cuttle.attention_backward_packed"
 local pair = require "cuttle.attention_backward_pair"
 local tail = require "cuttle.attention_backward_tail"
@@ -14,48 +15,6 @@ local GROUP <const>, KEYS <const> = 128, 64 -- threads of a group; keys of its t
 
 local Group = {}
 Group.__index = Group
-
--- What of the tiles in shared memory is the group's: its keys, or by_depth its queries and columns.
-local function own_tiles(variant, plan, smem, number)
-  local rows, depth = variant.rows, variant.depth
-  local function columns_of(i)
-    return tile(select(smem.K, 1, 0), {plan.columns, plan.keys}, {i, 0})
-  end
-  if not variant.by_depth then
-    local sK, sV = tile(smem.K, {KEYS, depth}, {number, 0}),
-      tile(smem.V, {KEYS, depth}, {number, 0})
-    local at = variant.by_rows and number or 0
-    local dS_rows = tile(select(smem.dS, 1, 0, 2), {plan.rows, plan.keys, plan.slots}, {at, 0, 0})
-    return { K = sK, V = sV, own_K = sK, own_V = sV, Q = smem.Q, dO = smem.dO,
-             Qt = select(smem.Q, 1, 0, 2), dOt = select(smem.dO, 1, 0, 2),
-             to_dS = tile(smem.dS, {KEYS, rows}, {number, 0}),
-             Kt = { columns_of(variant.by_rows and 0 or number) },
-             dSt = dS_rows }
-  end
-  local function queries_of(s, stages)
-    return tile(s, {plan.own_rows, depth, stages}, {number, 0, 0})
-  end
-  -- What the products of dV and dK multiply of the queries of group i: P', dS', and dO and Q
-  -- transposed.
-  local function of_group(i)
-    local function transposed(s, stages)
-      return tile(select(s, 1, 0, 2), {plan.own_depth, plan.own_rows, stages}, {number, i, 0})
-    end
-    local function scores_of(s) return tile(s, {KEYS, plan.own_rows, plan.slots}, {0, i, 0}) end
-    return { P = variant.pair and smem.P_of(number) or scores_of(smem.P), dS = scores_of(smem.dS),
-             dOt = transposed(smem.dO, plan.O_stages), Qt = transposed(smem.Q, variant.stages) }
-  end
-  local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
-  local own_dS = {KEYS, plan.own_rows}
-  local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
-              Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
-              mine = of_group(number), other = of_group(1 - number),
-              to_P = variant.pair and smem.P_of(1 - number) or tile(smem.P, own_dS, {0, number}),
-              to_dS = tile(smem.dS, own_dS, {0, number}), dSt = select(smem.dS, 1, 0, 2), Kt = {} }
-  local first = tiles.first_piece(variant, plan, number)
-  for i = 1, plan.parts do t.Kt[i] = columns_of(first + i - 1) end
-  return t
-end
 
 -- The first columns of V in registers, and what else the products dP' multiply: {A, B} of each part
 -- of the depth that is not held.
@@ -80,7 +39,7 @@ local function new_group(variant, plan, args, smem, bars)
   local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
   local kq, dkv, dq = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
     plan.dQ:get_slice(thread)
-  local t, by_depth = own_tiles(variant, plan, smem, number), variant.by_depth
+  local t, by_depth = tiles.of_group(variant, plan, smem, number), variant.by_depth
   local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, plan.own_rows},
     plan.dKV:partition_shape_C{KEYS, plan.own_depth}
   local copier = plan.store_dS:get_slice(thread)
@@ -102,6 +61,7 @@ local function new_group(variant, plan, args, smem, bars)
     left = i32(0), -- tiles, where the scores of the next one are computed ahead
     all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
     turns = turns.barriers(variant, number, GROUP) }
+  if plan.half then self.half = half_of.new(variant, plan, t, thread) end
   if variant.held then self.held = held_of(variant, plan, t, thread) end
   for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
   self.o = by_depth and pipeline_state(plan.O_stages) or self.q
@@ -189,14 +149,14 @@ function Group:weigh_squares(m, masked)
   end
 end
 
--- P' of a tile, in S, or in P where S becomes something else.
-function Group:weigh_all(m, masked)
+-- P' of a tile, in S, or in P where S becomes something else. first: group of 8 columns, nil: 0.
+function Group:weigh_all(m, masked, first)
   local kind, S = self.variant.score, self.S
   if kind and kind.drops then
     self:weigh_squares(m, masked)
     return
   end
-  for j in range(self.plan.own_rows // 8) do
+  for j in range(first or 0, self.plan.own_rows // 8) do
     local tops = self:pair(self.smem.L(_, self.q.slot), j)
     each_of(j, function(at, i)
       if kind then
@@ -230,14 +190,18 @@ function Group:exponentiate(m, masked)
   copy(cast(dP, variant.dtype), self.dS)
 end
 
--- dS', and P' by_depth, to shared memory, where all groups read them.
-function Group:share_dS()
+-- dS', and P' by_depth, to shared memory, where all groups read them. half: of half of a tile.
+function Group:share_dS(half)
   local variant, plan, copier, slot = self.variant, self.plan, self.copier, self.slot.slot
   if variant.pair then self.joined:await_place() end
   if variant.by_depth then
     copy(plan.store_dS, copier:retile_S(self.P), self.to_P(_, _, _, slot))
   end
-  copy(plan.store_dS, copier:retile_S(self.dS), self.to_dS(_, _, _, slot))
+  if half then
+    half:write_dS(slot)
+  else
+    copy(plan.store_dS, copier:retile_S(self.dS), self.to_dS(_, _, _, slot))
+  end
   fence_proxy_async()
   if variant.pair then self.joined.shared:sync() else self.all:sync() end
 end
@@ -336,15 +300,21 @@ function Group:finish_step()
   slot:advance()
 end
 
-function Group:step(m, masked)
+-- half: nil, or that of attention_backward_half.lua, for such a tile.
+function Group:step(m, masked, half)
   local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
   if not self.variant.ahead then
     bars.Q_full[q.slot]:wait(q.parity)
     self:begin_scores(q.slot)
   end
   bars.dO_full[o.slot]:wait(o.parity)
-  self:begin_dP(o.slot)
-  self:exponentiate(m, masked)
+  if half then
+    half:begin_dP(begin, o.slot)
+    half:exponentiate(self, m)
+  else
+    self:begin_dP(o.slot)
+    self:exponentiate(m, masked)
+  end
   if self.variant.pair then
     pair.finish_step(self, begin)
     return
@@ -352,20 +322,21 @@ function Group:step(m, masked)
     self:finish_step()
     return
   end
-  begin(plan.dKV, plan.dKV:retile_A(self.P, plan.KQ), self.dOt(_, _, _, q.slot), self.dV)
-  self:share_dS()
+  local own, KQ = half or self, half and plan.half.mma or plan.KQ
+  begin(plan.dKV, plan.dKV:retile_A(own.P, KQ), own.dOt(_, _, _, q.slot), self.dV)
+  self:share_dS(half)
   begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
   wgmma_wait(1)
   if self.is_first then bars.dO_empty[q.slot]:arrive() end
-  begin(plan.dKV, plan.dKV:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q.slot), self.dK)
+  begin(plan.dKV, plan.dKV:retile_A(own.dS, KQ), own.Qt(_, _, _, q.slot), self.dK)
   wgmma_wait(1)
   if self.variant.ahead then
-    local own = q.slot
+    local last = q.slot
     self:hand_over_dQ(function() self:begin_next_scores() end)
     wgmma_wait(1)
-    self:release_Q(own, self.left)
+    self:release_Q(last, self.left)
     wgmma_wait(0)
-    self:release_Q(own, self.left, true)
+    self:release_Q(last, self.left, true)
     slot:advance()
     return
   end
@@ -438,6 +409,13 @@ function Group:each_tile(first, last)
     local n_hidden = (self.first_key - (args.n_k - args.n_q)) // variant.rows
     from = min(max(n_hidden, first), n_masked)
     for _ in range(first, from) do self:hidden_step() end
+  end
+  if self.half then
+    if first < last and half_of.begins(variant, args, self.first_key, first) then
+      self:step(first, true, self.half)
+      from = first + 1
+    end
+    n_masked = max(n_masked, from)
   end
   if variant.causal or not variant.is_whole then
     for m in range(from, n_masked) do self:step(m, true) end

@@ -39,6 +39,7 @@
 -- For tests, lead and n_sms replace what these modules would choose.
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
+local half_of = require "cuttle.attention_backward_half"
 local idle = require "cuttle.attention_backward_idle"
 local packed = require "cuttle.attention_backward_packed"
 local pair = require "cuttle.attention_backward_pair"
@@ -132,6 +133,7 @@ local function plan_of(variant)
   local part, slots = columns // shares // parts, variant.pair and 1 or SLOTS
   return {
     held = held, read = held and tiled_copy_A(atom("SM75_U32x4_LDSM_N", dtype), held),
+    half = half_of.plan(variant, kind, store),
     hides = not by_depth and rows <= KEYS, -- all of a group's keys, where causal
     keys = keys, columns = part, rows = n, KQ = KQ, dKV = dKV, parts = parts,
     own_rows = own_rows, own_depth = own_depth,

@@ -1,7 +1,9 @@
 -- attention_backward_tiles.lua: which tiles of queries a block of attention_backward_hopper.lua
--- goes through, and where its part of dQ goes.
+-- goes through, where its part of dQ goes, and what of the tiles in shared memory is a group's.
 local packed = require "cuttle.attention_backward_packed"
 local M = {}
+
+local KEYS <const> = 64 -- of a group
 
 --- Blocks of a cluster that share dQ: attention_backward_pair.lua.
 M.PAIR = 2
@@ -117,6 +119,49 @@ end
 -- The boxes of a head's sum of dQ.
 function M.pieces(plan, args, head)
   return M.boxes(args.dQ, {plan.rows, plan.columns})(_, _, _, _, head, args.batch)
+end
+
+--- What of the tiles in shared memory is the group's: its keys, or by_depth its queries and
+--- columns.
+function M.of_group(variant, plan, smem, number)
+  local rows, depth = variant.rows, variant.depth
+  local function columns_of(i)
+    return tile(select(smem.K, 1, 0), {plan.columns, plan.keys}, {i, 0})
+  end
+  if not variant.by_depth then
+    local sK, sV = tile(smem.K, {KEYS, depth}, {number, 0}),
+      tile(smem.V, {KEYS, depth}, {number, 0})
+    local at = variant.by_rows and number or 0
+    local dS_rows = tile(select(smem.dS, 1, 0, 2), {plan.rows, plan.keys, plan.slots}, {at, 0, 0})
+    return { K = sK, V = sV, own_K = sK, own_V = sV, Q = smem.Q, dO = smem.dO,
+             Qt = select(smem.Q, 1, 0, 2), dOt = select(smem.dO, 1, 0, 2),
+             to_dS = tile(smem.dS, {KEYS, rows}, {number, 0}),
+             Kt = { columns_of(variant.by_rows and 0 or number) },
+             dSt = dS_rows }
+  end
+  local function queries_of(s, stages)
+    return tile(s, {plan.own_rows, depth, stages}, {number, 0, 0})
+  end
+  -- What the products of dV and dK multiply of the queries of group i: P', dS', and dO and Q
+  -- transposed.
+  local function of_group(i)
+    local function transposed(s, stages)
+      return tile(select(s, 1, 0, 2), {plan.own_depth, plan.own_rows, stages}, {number, i, 0})
+    end
+    local function scores_of(s) return tile(s, {KEYS, plan.own_rows, plan.slots}, {0, i, 0}) end
+    return { P = variant.pair and smem.P_of(number) or scores_of(smem.P), dS = scores_of(smem.dS),
+             dOt = transposed(smem.dO, plan.O_stages), Qt = transposed(smem.Q, variant.stages) }
+  end
+  local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
+  local own_dS = {KEYS, plan.own_rows}
+  local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
+              Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
+              mine = of_group(number), other = of_group(1 - number),
+              to_P = variant.pair and smem.P_of(1 - number) or tile(smem.P, own_dS, {0, number}),
+              to_dS = tile(smem.dS, own_dS, {0, number}), dSt = select(smem.dS, 1, 0, 2), Kt = {} }
+  local first = M.first_piece(variant, plan, number)
+  for i = 1, plan.parts do t.Kt[i] = columns_of(first + i - 1) end
+  return t
 end
 
 return M
