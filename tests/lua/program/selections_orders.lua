@@ -1,12 +1,14 @@
 -- The selections in other orders of their blocks and warps: `check` finds no deadlock, no race and
 -- no bits that depend on the order. Tiles are small, so that blocks wait for each other. Then each
--- barrier and each order is left out or weakened, one at a time: `check` finds it.
+-- barrier and each order is left out or weakened, one at a time: `check` finds it. An argument: the
+-- number of orders.
 local check = require "cuttle.check"
 local selections = require "cuttle.selections"
 local tap = dofile "tests/support/tap.lua"
+local n_orders = tonumber(arg[1]) or 20
 
 local function orders(name, f)
-  local findings, launches, ok, message = check.run(f, {orders = 20})
+  local findings, launches, ok, message = check.run(f, {orders = n_orders})
   tap.ok(ok and #findings == 0 and launches > 0, name, tostring(message), check.report(findings, 1))
 end
 
