@@ -9,6 +9,15 @@ function M.set(list)
   return set
 end
 
+--- The x of the list for which is_wanted(x) holds, in their order.
+function M.filter(list, is_wanted)
+  local found = {}
+  for _, x in ipairs(list) do
+    if is_wanted(x) then found[#found + 1] = x end
+  end
+  return found
+end
+
 --- The place of the first x in the list; nil: it is not there.
 function M.index(list, x)
   for i, other in ipairs(list) do

@@ -379,11 +379,7 @@ function methods.prepare(e, op, calls)
     e.world.all = e.world.all or open_all(e.world)
     return
   end
-  local rest = {}
-  for _, call in ipairs(calls) do
-    if not is_alone(e, call) then rest[#rest + 1] = call end
-  end
-  make_comms(e, op, rest)
+  make_comms(e, op, lists.filter(calls, function(call) return not is_alone(e, call) end))
 end
 
 function methods.run(e, op, calls, memo)

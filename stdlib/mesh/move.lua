@@ -5,6 +5,7 @@
 -- A collective works on a big buffer with a chunk for each rank of a group; the buffer's layout is
 -- that of the smaller part, with the axes of the group as its slowest modes.
 local internal = ...
+local lists = require "cuttle.lists"
 local permute = require "cuttle.permute"
 local pieces = require "cuttle.pieces"
 local shardings = require "cuttle.sharding"
@@ -257,11 +258,8 @@ end
 -- The ranks that have what rank r is to get, each one's part in a different place: on axes that do
 -- not shard `from` they have r's own coordinates.
 local function sources(job, r)
-  local axes = {}
   if job.step.op == "permute" then return { permute.source(job.step, r) } end
-  for _, name in ipairs(job.mesh.axes) do
-    if job.sharding_axes[name] then axes[#axes + 1] = name end
-  end
+  local axes = lists.filter(job.mesh.axes, function(name) return job.sharding_axes[name] end)
   if #axes == 0 then return { r } end
   return job.mesh:group(r, axes)
 end

@@ -6,6 +6,7 @@
 -- room for; they run in step, the s-th box of a map of each at the same time, and what several of
 -- them ask for in one step comes from memory once. L2 is taken to keep nothing longer, so that this
 -- is the most that memory has to deliver; each byte once is the least.
+local lists = require "cuttle.lists"
 local M = {}
 
 local SECTOR <const> = 32
@@ -121,10 +122,7 @@ end
 -- Of a kernel that multiplies matrices, both brought by one map each: the tiles of C, from how
 -- often each byte of A and B is asked for; nil else.
 local function product_of(l2, kernel)
-  local loads = {}
-  for _, row in ipairs(l2.maps) do
-    if row.what == "tma_load" then loads[#loads + 1] = row end
-  end
+  local loads = lists.filter(l2.maps, function(row) return row.what == "tma_load" end)
   local A, B = loads[1], loads[2]
   local is_product = #loads == 2 and A.tensor ~= B.tensor and next(kernel.totals.wgmma)
     and A.wave_bytes and B.wave_bytes

@@ -5,6 +5,7 @@
 -- what its warps did. Rows are roles: warps of a warp group that wait and issue at the same lines.
 local given = require "cuttle.launch_given"
 local internal = ...
+local lists = require "cuttle.lists"
 local option_names = require "cuttle.option_names"
 local play = require "cuttle.timeline_play"
 local joining = require "cuttle.timeline_ranks"
@@ -85,11 +86,7 @@ end
 -- {====== What goes on beside ======
 
 local function of_rank(list, rank)
-  local mine = {}
-  for _, x in ipairs(list) do
-    if x.rank == rank then mine[#mine + 1] = x end
-  end
-  return mine
+  return lists.filter(list, function(x) return x.rank == rank end)
 end
 
 -- Those of tensor core 0, one behind the other where they touch, by who issued them.

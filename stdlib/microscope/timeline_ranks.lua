@@ -2,6 +2,7 @@
 -- joined so that timeline_play.lua plays them on one axis. Blocks get numbers, as those of a
 -- cluster have. A launch begins when the one before it of its rank has ended, as far as they are
 -- recorded. What ranks tell each other by flags are arrivals and waits.
+local lists = require "cuttle.lists"
 local M = {}
 
 -- One event more for each warp of a part, at its beginning or its end.
@@ -86,10 +87,8 @@ end
 --- parts: as _watch.timeline_begin hands them over. Returns events, barriers, and the parts that
 --- have events, each with `at`, the number of its block.
 function M.join(parts, names)
-  local list, barriers, last, ranks = {}, {}, {}, 0
-  for _, part in ipairs(parts) do
-    if #part.events > 0 then list[#list + 1] = part end
-  end
+  local barriers, last, ranks = {}, {}, 0
+  local list = lists.filter(parts, function(part) return #part.events > 0 end)
   local told = told_of(list)
   for i, name in ipairs(names) do barriers[i] = { kind = "flag", name = name, rank = 0 } end
   for _, part in ipairs(list) do

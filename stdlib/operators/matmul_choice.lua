@@ -4,6 +4,7 @@ local internal = ...
 local configs = require "cuttle.matmul_configs"
 local devices = require "cuttle.profile_device"
 local given = require "cuttle.operator_config"
+local lists = require "cuttle.lists"
 local scaling = require "cuttle.gemm_scales"
 local tiles = require "cuttle.tiles"
 local M = { list = configs.list }
@@ -66,13 +67,7 @@ function M.accepts(row, p)
 end
 
 --- The rows that are meant for the problem's type, strides and device.
-function M.of(p)
-  local rows = {}
-  for _, row in ipairs(M.list) do
-    if M.fits(row, p) then rows[#rows + 1] = row end
-  end
-  return rows
-end
+function M.of(p) return lists.filter(M.list, function(row) return M.fits(row, p) end) end
 
 -- Why a row's kernel does not compute the problem; nil: it does, or not on this device or for
 -- this type or major.

@@ -31,11 +31,8 @@ local plan_type = tiles.new_type("plan", { explain = explain },
 -- {====== Atoms that change ======
 
 local function without(list, drop)
-  local out, set = {}, lists.set(drop)
-  for _, x in ipairs(list) do
-    if not set[x] then out[#out + 1] = x end
-  end
-  return out
+  local set = lists.set(drop)
+  return lists.filter(list, function(x) return not set[x] end)
 end
 
 local function joined(a, b)
@@ -128,10 +125,7 @@ end
 -- Before a message of any kind, nothing is wished: memory as it was in the source.
 local function before_messages(p, step)
   local is_local = lists.set(placement.local_atoms(p, step.before))
-  local order = {}
-  for _, id in ipairs(p.start.order) do
-    if is_local[id] then order[#order + 1] = id end
-  end
+  local order = lists.filter(p.start.order, function(id) return is_local[id] end)
   order = joined(order, without(placement.local_atoms(p, step.before), order))
   return { order = order, pads = placement.tops(p, step.before) }
 end

@@ -3,6 +3,7 @@
 -- bytes, then by the second ones, then by the number of steps.
 local cost = require "cuttle.plan_cost"
 local count = require "cuttle.plan_count"
+local lists = require "cuttle.lists"
 local placement = require "cuttle.placement"
 local M = {}
 
@@ -126,11 +127,7 @@ local function each_collective(p, state, visit)
     return state.at[x] == PARTIAL and p.goal.at[x] ~= PARTIAL
   end)
   local function free_ones(list)
-    local out = {}
-    for _, x in ipairs(list) do
-      if placement.is_free(p, state, on, x) then out[#out + 1] = x end
-    end
-    return out
+    return lists.filter(list, function(x) return placement.is_free(p, state, on, x) end)
   end
   every("all_gather", movable, to_replicated)
   every("all_to_all", free_ones(movable), to_goal(p))

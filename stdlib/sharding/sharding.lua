@@ -21,6 +21,7 @@
 --   part_layout(s): layout of a padded part     part_view(s, rank): of what is valid in it
 --   valid(s, rank): valid extents of the part   is_even(s): no part has padding
 --   owners(s, coord): ranks, offset             global(s, rank, mode, i): place in the tensor
+local lists = require "cuttle.lists"
 local meshes = require "cuttle.mesh_type"
 local specs = require "cuttle.spec"
 local texts = require "cuttle.sharding_text"
@@ -248,11 +249,8 @@ end
 
 --- The axes that neither shard a mode nor hold partial sums, in the order of the mesh.
 function M.replicated(s)
-  local axes, used = {}, M.sharding_axes(s)
-  for _, name in ipairs(s.mesh.axes) do
-    if not used[name] and not s.partial[name] then axes[#axes + 1] = name end
-  end
-  return axes
+  local used = M.sharding_axes(s)
+  return lists.filter(s.mesh.axes, function(name) return not used[name] and not s.partial[name] end)
 end
 
 local function extents(s, counts)
@@ -382,10 +380,7 @@ local function check_coord(s, coord)
 end
 
 local function ranks_on(s, on)
-  local free = {}
-  for _, name in ipairs(s.mesh.axes) do
-    if not on[name] then free[#free + 1] = name end
-  end
+  local free = lists.filter(s.mesh.axes, function(name) return not on[name] end)
   local ranks = s.mesh:group(s.mesh:rank(on), free)
   table.sort(ranks)
   return ranks

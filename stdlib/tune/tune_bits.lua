@@ -5,6 +5,7 @@
 -- found of a configuration is kept with its candidate, by what its arguments are.
 local internal = ...
 local judging = require "cuttle.tune_judge"
+local lists = require "cuttle.lists"
 local orders = require "cuttle.sum_order"
 local spaces = require "cuttle.space"
 local tiles = require "cuttle.tiles"
@@ -187,11 +188,8 @@ end
 local function orders_of_parameter(launch, name)
   for i, other in ipairs(launch.names) do
     if other == name and is_result(launch, i) then
-      local out = {}
-      for _, order in ipairs(orders_of(launch, name, elements_of(launch.args[i]))) do
-        if order then out[#out + 1] = order end
-      end
-      return out
+      local list = orders_of(launch, name, elements_of(launch.args[i]))
+      return lists.filter(list, function(order) return order end)
     end
   end
   return nil, ("its kernel writes no tensor '%s'"):format(name)

@@ -380,10 +380,7 @@ end
 
 -- Those with a prediction, the fastest first.
 local function ranked(list)
-  local out = {}
-  for _, candidate in ipairs(list) do
-    if candidate.predicted_ms then out[#out + 1] = candidate end
-  end
+  local out = lists.filter(list, function(candidate) return candidate.predicted_ms end)
   table.sort(out, lists.by("predicted_ms", "text"))
   return out
 end
