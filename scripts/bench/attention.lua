@@ -91,17 +91,9 @@ local function give_data(peer, p, cache)
 end
 
 local function peer_candidate(peer, backend)
-  return {
-    name = "SDPA " .. backend, backend = backend, kind = "peer",
-    start = function(idle, warm, sync, reps)
-      peer:send("time %s %g %d %d %d", backend, idle, warm, sync and 1 or 0, reps)
-    end,
-    finish = function()
-      local answer, why = peer:answer()
-      if not answer then error("bench: the peer: " .. why, 0) end
-      return tonumber(answer)
-    end,
-  }
+  local candidate = peer:candidate("SDPA " .. backend, "peer", "time " .. backend)
+  candidate.backend = backend
+  return candidate
 end
 
 -- The two fastest backends that compute the row.

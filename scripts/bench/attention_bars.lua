@@ -74,21 +74,6 @@ local function started(name, argument)
   return text and peer
 end
 
--- A candidate that sends `request` with the numbers of a regime.
-local function peer_candidate(peer, name, request)
-  return {
-    name = name, kind = name, verdict = "",
-    start = function(idle, warm, sync, reps)
-      peer:send("%s %g %d %d %d", request, idle, warm, sync and 1 or 0, reps)
-    end,
-    finish = function()
-      local answer, why = peer:answer()
-      if not answer then error(("%s: %s"):format(name, why), 0) end
-      return tonumber(answer)
-    end,
-  }
-end
-
 -- Asks a peer for operands, and adds it to the list.
 local function add_peer(list, peer, name, request, ...)
   if not peer then return end
@@ -98,7 +83,7 @@ local function add_peer(list, peer, name, request, ...)
     print(("  %s: %s"):format(name, why))
     return
   end
-  list[#list + 1] = peer_candidate(peer, name, request)
+  list[#list + 1] = peer:candidate(name, name, request)
 end
 
 local fa3, cudnn
@@ -362,7 +347,7 @@ if fa3 and is_wanted "errors" then all_errors() end
 kept = {}
 collectgarbage()
 if cudnn then cudnn:ask "forget" end
-cache.run { is_wanted = is_wanted, peer = cudnn, peer_candidate = peer_candidate, score = score,
+cache.run { is_wanted = is_wanted, peer = cudnn, score = score,
             rounds = numbers.bur.rounds, variants = options.variants.decode or {},
             text_of = text_of }
 if fa3 then fa3:close() end

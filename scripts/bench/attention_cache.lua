@@ -173,7 +173,7 @@ local function add_peer(list, how, p)
     print("  cuDNN: " .. why)
     return
   end
-  local c = how.peer_candidate(how.peer, "cuDNN", "time cudnn")
+  local c = how.peer:candidate("cuDNN", "cuDNN", "time cudnn")
   c.title, c.bytes = "cuDNN", bytes_of(p, ct.bf16)
   list[#list + 1] = c
 end
@@ -263,7 +263,7 @@ local function measure(p, how)
 end
 
 --- Runs the rows that are wanted. how: {is_wanted =, score =, rounds =, variants = configurations,
---- text_of = of one, peer = cuDNN's or nil, peer_candidate =}.
+--- text_of = of one, peer = cuDNN's or nil}.
 function M.run(how)
   for _, p in ipairs(rows) do
     if how.is_wanted(p.name) then

@@ -49,10 +49,7 @@ for round = 0, ROUNDS do
     if round > 0 then table.insert(way.times, ms) end
   end
 end
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2]
-end
+local median = require "cuttle.lists".median
 for _, way in ipairs(ways) do
   way.ms = median(way.times)
   print(("%-42s %8.4f ms %8.1f TFLOP/s  %.3f of the product"):format(way[1], way.ms,

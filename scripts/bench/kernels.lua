@@ -116,7 +116,7 @@ function M.compile()
       twins[i] = ct.cuda_kernel("matmul_twin", matmul_twin, {unique}):info().compile_ms
     end
   end
-  local function median(t) table.sort(t) return t[#t // 2 + 1] end
+  local median = require "cuttle.lists".median
   say("compile: trace %.3f ms + emit %.3f ms, medians of 9, rewritten before", median(traces),
     median(emits))
   if ct.device().sm then

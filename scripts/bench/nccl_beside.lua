@@ -64,10 +64,7 @@ local runs = {
   function(op, calls, reps) blocking:bare(op, calls, reps) end,
 }
 
-local function median(list)
-  table.sort(list)
-  return list[(#list + 1) // 2]
-end
+local median = require "cuttle.lists".median
 
 -- {====== Times ======
 

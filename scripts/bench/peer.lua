@@ -49,6 +49,21 @@ function Peer:ask(format, ...)
   return answer
 end
 
+--- A candidate of regimes.lua that it measures: the request is sent with a regime's numbers.
+function Peer:candidate(name, kind, request)
+  return {
+    name = name, kind = kind, verdict = "",
+    start = function(idle, warm, sync, reps)
+      self:send("%s %g %d %d %d", request, idle, warm, sync and 1 or 0, reps)
+    end,
+    finish = function()
+      local answer, why = self:answer()
+      if not answer then error(("%s: the peer: %s"):format(name, why), 0) end
+      return tonumber(answer)
+    end,
+  }
+end
+
 function Peer:close()
   if self.to then
     self.to:close()

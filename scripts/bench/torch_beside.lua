@@ -33,17 +33,7 @@ function M.add_peer(list, peer, name, request, ...)
     print(("  %s: %s"):format(name, why))
     return
   end
-  list[#list + 1] = {
-    name = name, kind = "peer", verdict = "",
-    start = function(idle, warm, sync, reps)
-      peer:send("time %g %d %d %d", idle, warm, sync and 1 or 0, reps)
-    end,
-    finish = function()
-      local answer, wrong = peer:answer()
-      if not answer then error(name .. ": the peer: " .. wrong, 0) end
-      return tonumber(answer)
-    end,
-  }
+  list[#list + 1] = peer:candidate(name, "peer", "time")
 end
 
 --- Adds a candidate that is launched from here, compared with what is expected in C.
