@@ -41,5 +41,5 @@ function turns.hand_over(_, barriers, store)
   barriers.full:arrive()
 end]], "fence_proxy_async", "a part without its fence")
 says("--schedules=8", "40, 384, false, true", "function turns.await() end",
-  "depends on the order of the warps", "additions that do not wait")
+  "in an order that nothing fixes", "additions that do not wait")
 tap.done()
