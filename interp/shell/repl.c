@@ -80,7 +80,9 @@ static void on_signal(int signal_number) {
     return;
   }
   stopped->signal = signal_number;
-  if (state_ask(stopped)) {
+  if (signal_number == SIGTERM) { /* no person who would ask again */
+    state_stop(stopped);
+  } else if (state_ask(stopped)) {
     n_signals--;
     return;
   }

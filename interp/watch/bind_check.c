@@ -189,7 +189,7 @@ static void set_alarm(const CuttleState *s, unsigned seconds) {
 
 /* _host.call_script(f, ...) -> the number of the signal that stopped it, 0 for an interrupt of another
    kind, nil for none, and what pcall returns. The interrupt is forgotten, so that what was found
-   until then can be reported. */
+   until then can be reported. So is a hook that the script has set. */
 static int call_script(lua_State *L) {
   CuttleState *s = state_of(L);
   luaL_checkany(L, 1);
@@ -203,6 +203,8 @@ static int call_script(lua_State *L) {
   int status = lua_pcall(L, lua_gettop(L) - 4, LUA_MULTRET, 1);
   s->reports = false;
   set_alarm(s, 0);
+  lua_sethook(L, NULL, 0, 0);
+  state_hook_coroutine(s, L);
   lua_remove(L, 1);
   if (state_is_interrupted(s)) {
     state_resume(s);

@@ -9,6 +9,7 @@ local kinds = require "cuttle.findings"
 local plural = require "cuttle.plural"
 local run_script = require "cuttle.run_script"
 local script_error = require "cuttle.script_error"
+local text_file = require "cuttle.text_file"
 local M = { FINDINGS = 1, FAILED = 2, LIMIT = 3 }
 
 -- {====== The baseline ======
@@ -16,15 +17,15 @@ local M = { FINDINGS = 1, FAILED = 2, LIMIT = 3 }
 -- Marks the known findings; how many of the file's were not found.
 local function mark(result, options, fail)
   local path = options.baseline
-  local file <close>, why = io.open(path, "rb")
-  if not file then
-    fail("--baseline: cannot open %s; cuttle check --write-baseline=%s writes it", why, path)
+  local text, why = text_file.read(path)
+  if not text then
+    fail("--baseline: cannot read %s; cuttle check --write-baseline=%s writes it", why, path)
   end
   result.has_baseline = true
   local script = kinds.relative(options.script)
-  return baseline.mark(result.findings, script, file:read "a", function(line, text)
+  return baseline.mark(result.findings, script, text, function(line, what)
     fail("%s:%d: '%s' is no finding; expected an id, a script and the text of its line, with tabs "
-      .. "between", path, line, text)
+      .. "between", path, line, what)
   end)
 end
 
@@ -118,17 +119,20 @@ local writers <const> = {
   { "write_baseline", function(report) return baseline.encode(report.findings) end },
 }
 
-local function write_files(result, options, code, fail)
+-- Writes all that it can; why one could not be written.
+local function write_files(result, options, code)
   local report = { script = options.script, findings = result.findings, failed = result.failed,
                    why = result.why, limit = result.limit, exit = code, skipped = skipped(options),
                    has_baseline = result.has_baseline }
+  local failed
   for _, writer in ipairs(writers) do
     local path = options[writer[1]]
     if type(path) == "string" then
       local ok, why = write_file(path, writer[2](report, result))
-      if not ok then fail("cannot write %s", why) end
+      failed = failed or not ok and why
     end
   end
+  return failed
 end
 
 -- {====== The text ======
@@ -155,13 +159,15 @@ function M.deliver(result, options, fail)
   local n_stale = options.baseline and mark(result, options, fail) or 0
   local new = new_ones(result.findings)
   local code = exit_code(result, #new)
-  write_files(result, options, code, fail)
   if options.json == true then
     io.stdout:write(encoded(result))
   else
     print_text(result, new, n_stale)
   end
-  return code
+  local why = write_files(result, options, code) or result.unsaved
+  if not why then return code end
+  run_script.say("check: cannot write " .. why)
+  return code == 0 and M.FAILED or code
 end
 
 return M

@@ -112,16 +112,16 @@ local function first_with_schedule(findings)
   end
 end
 
--- Writes the first schedule among the findings, and draws it.
+-- Writes the first schedule among the findings, and draws it; or why not.
 local function save_schedule(findings, options)
   local finding = (options.save or options.timeline) and first_with_schedule(findings)
   if not finding then return end
-  if options.save then
-    local file <close>, message = io.open(options.save, "wb")
-    if not file then fail("--save-schedule: %s", message) end
-    file:write(finding.schedule)
+  local ok, why = true, nil
+  if options.save then ok, why = write_file(options.save, finding.schedule) end
+  if options.timeline and ok then
+    ok, why = pcall(check.draw, finding, options.timeline)
   end
-  if options.timeline then check.draw(finding, options.timeline) end
+  return not ok and why or nil
 end
 
 local command <const> = {
@@ -193,12 +193,13 @@ local function run(options)
       orders = options.orders, preemptions = options.preemptions,
       seed = options.seed, schedule = options.schedule, call = run_script.call },
     table.unpack(options.rest))
-  save_schedule(findings, options)
+  local unsaved = save_schedule(findings, options)
   local code, text = run_script.outcome(ok, what)
   run_script.say(text)
   local limit = limit_of(findings, options, text)
   local result = { findings = findings, launches = launches, limit = limit,
-                   failed = code ~= 0 and not limit, why = text, code = not text and code or nil }
+                   failed = code ~= 0 and not limit, why = text, code = not text and code or nil,
+                   unsaved = unsaved }
   if options.gates and code == 0 then
     local found, why = judge(options)
     table.move(found, 1, #found, #findings + 1, findings)
@@ -206,6 +207,23 @@ local function run(options)
     run_script.say(why)
   end
   return result
+end
+
+local outputs <const> = { "json", "sarif", "junit", "write_baseline", "save", "timeline" }
+
+-- Options that do not go together.
+local function check_options(options)
+  if options.orders == -1 and options.seed then
+    fail("--random draws a number of orders; write --schedules=N --random=%d", options.seed)
+  end
+  local taken = {}
+  for _, name in ipairs(outputs) do
+    local path = options[name]
+    if type(path) == "string" and taken[path] then
+      fail("two reports go to %s; give each a file of its own", path)
+    end
+    if type(path) == "string" then taken[path] = true end
+  end
 end
 
 return function(...)
@@ -221,6 +239,9 @@ return function(...)
   if options.gates and options.script == "-" then
     fail("--gate runs the script twice, so the script must be a file, not standard input")
   end
+  check_options(options)
   internal.host.choose_cpu()
-  run_script.exit(deliver.deliver(run(options), options, fail), true)
+  local ok, code = pcall(function() return deliver.deliver(run(options), options, fail) end)
+  if not ok then fail("%s", tostring(code)) end
+  run_script.exit(code, true)
 end

@@ -8,6 +8,7 @@ local read = require "cuttle.options"
 local report = require "cuttle.judge_report"
 local run_script = require "cuttle.run_script"
 local script_command = require "cuttle.script_command"
+local text_file = require "cuttle.text_file"
 local values = require "cuttle.option_values"
 
 local USAGE <const> = "usage: cuttle judge [options] candidate.lua --reference=reference.lua\n"
@@ -76,9 +77,9 @@ end
 -- {====== The run ======
 
 local function text_of(path)
-  local file <close>, why = io.open(path, "rb")
-  if not file then fail("cannot read %s", why) end
-  return file:read "a"
+  local all, why = text_file.read(path)
+  if not all then fail("cannot read %s", why) end
+  return all
 end
 
 local function reference_of(path)
@@ -105,6 +106,10 @@ return function(...)
     return
   end
   if not options.script then fail("a candidate was expected; see cuttle judge --help") end
+  if options.rest[1] then
+    fail("a candidate takes no arguments, but there is '%s'; see cuttle judge --help",
+      options.rest[1])
+  end
   if not options.reference then
     fail("a reference was expected, as in --reference=reference.lua; see cuttle judge --help")
   end

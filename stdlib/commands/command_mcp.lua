@@ -6,6 +6,7 @@ local json = require "cuttle.json"
 local pages = require "cuttle.mcp_pages"
 local process = require "cuttle.process"
 local servers = require "cuttle.mcp_server"
+local text_file = require "cuttle.text_file"
 local tools = require "cuttle.mcp_tools"
 
 local USAGE <const> = "usage: cuttle mcp [--root=FOLDER] [--docs=FOLDER]\n"
@@ -30,14 +31,12 @@ local function fail(format, ...) error(("mcp: " .. format):format(...), 0) end
 
 -- The text of a script in the folder; nil and why not.
 local function read_script(root, path)
-  if path:find "^/" or ("/" .. path .. "/"):find("/../", 1, true) or not path:find "%.lua$" then
+  local is_above = ("/" .. path .. "/"):find("/../", 1, true)
+  if path:find "^/" or path:find("\0", 1, true) or is_above or not path:find "%.lua$" then
     return nil, ("'%s' is no .lua file in the server's folder; give 'script', the source")
       :format(path)
   end
-  local file <close>, why = io.open(root .. "/" .. path, "rb")
-  local text = file and file:read "a"
-  if not text then return nil, why or path .. " cannot be read" end
-  return text
+  return text_file.read(root .. "/" .. path)
 end
 
 -- {====== Machine code ======
@@ -259,17 +258,27 @@ end
 
 -- {====== The loop ======
 
+-- Keeps a part of a line. Of one that is too long no more is kept than shows that it is.
+local function keep(self, part)
+  if self.n_kept <= servers.MAX_MESSAGE then
+    self.rest[#self.rest + 1] = part
+    self.n_kept = self.n_kept + #part
+  end
+end
+
 -- The lines of standard input that are whole; what is left stays in self.rest.
 local function read_lines(self, server)
   local text = process.input()
   if not text then return false end
-  text = self.rest .. text
   local from = 1
-  for line, after in text:gmatch "([^\n]*)\n()" do
+  for stop in text:gmatch "()\n" do
+    keep(self, text:sub(from, stop - 1))
+    local line = table.concat(self.rest)
+    self.rest, self.n_kept = {}, 0
     server:receive(line)
-    from = after
+    from = stop + 1
   end
-  self.rest = text:sub(from)
+  keep(self, text:sub(from))
   return true
 end
 
@@ -290,7 +299,7 @@ local function serve(self, server)
 end
 
 local function new_host(options)
-  local self = setmetatable({ running = {}, waiting = {}, own = {}, rest = "",
+  local self = setmetatable({ running = {}, waiting = {}, own = {}, rest = {}, n_kept = 0,
                               root = options.root or "." }, Host)
   local opened
   function self.pages()

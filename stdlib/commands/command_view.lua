@@ -13,6 +13,7 @@ local picture = require "cuttle.picture"
 local late = require "cuttle.options"
 local playground = require "cuttle.playground"
 local run_script = require "cuttle.run_script"
+local text_file = require "cuttle.text_file"
 local internal = ...
 
 local USAGE <const> = [[
@@ -233,9 +234,7 @@ local function view_playground(options)
 end
 
 local function read_script(path)
-  local file <close>, why = io.open(path, "rb")
-  local text
-  if file then text, why = file:read "a" end
+  local text, why = text_file.read(path)
   if not text then fail("%s", why) end
   if not utf8.len(text) then fail("%s is not UTF-8 text, which links need", path) end
   return text

@@ -1,5 +1,6 @@
 -- run_script.lua: what commands share that run a script and then report on it: `cuttle check`,
 -- `cuttle profile`, `cuttle timeline`, `cuttle bench`.
+local library = require "cuttle.lua_library"
 local replay = require "cuttle.replay"
 local internal = ...
 local M = {}
@@ -7,6 +8,8 @@ local M = {}
 M.exit = os.exit -- the program's own way out
 local SIGALRM <const> = 14
 local left = setmetatable({}, { __name = "exit" })
+
+local print_of_report = rawget(_G, "print")
 
 -- It raises an error, and an interrupt too, so that a pcall of the script does not catch it.
 local function exit_of_script(code)
@@ -41,18 +44,16 @@ function M.load(path, args, is_aside)
     rawset(_G, "print", print_aside)
     io.output(io.stderr)
   end
+  print_of_report = rawget(_G, "print")
   return chunk
 end
 
 local stopped_by -- the number of a signal
 
-local set_metatable <const>, of_strings <const> = debug.setmetatable, getmetatable ""
-
--- The report calls methods of strings, so they get back the metatable that the script may have
--- changed.
 local function note(signal, ...)
   stopped_by = signal
-  set_metatable("", of_strings)
+  library.restore()
+  rawset(_G, "print", print_of_report)
   return ...
 end
 
@@ -86,8 +87,11 @@ function M.outcome(ok, what)
   if left.code then return left.code end
   if ok then return 0 end
   if type(what) == "string" then return M.signal_code() or 1, what end
-  local text = getmetatable(what) and getmetatable(what).__tostring and tostring(what)
-  return 1, text or ("the error is a %s, not a message"):format(type(what))
+  local has_text, text = pcall(function()
+    return getmetatable(what).__tostring and tostring(what)
+  end)
+  local kind = what == nil and "nil" or "a " .. type(what)
+  return 1, has_text and text or ("the error is %s, not a message"):format(kind)
 end
 
 -- The text of a script's error, behind what the script has printed.

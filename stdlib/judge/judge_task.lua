@@ -101,8 +101,8 @@ end
 --- Reads the table of a reference file; raises and says what is wrong with it.
 function M.read(t)
   if type(t) ~= "table" then
-    fail("the reference is a %s; expected a table with inputs, outputs and reference",
-      type_name(t))
+    fail("the reference is %s; expected a table with inputs, outputs and reference",
+      t == nil and "nil" or "a " .. type_name(t))
   end
   for key in pairs(t) do option_names.check_key("judge", key, fields, "the reference's field") end
   if type(t.reference) ~= "function" then

@@ -8,6 +8,7 @@
 local ct = require "cuttle"
 local internal = ...
 local json = require "cuttle.json"
+local library = require "cuttle.lua_library"
 local script_error = require "cuttle.script_error"
 
 local tools = {}
@@ -26,7 +27,13 @@ local function chunk_of(a)
 end
 
 -- pcall, whose errors read as those of the program.
-local function call(f, ...) return select(2, internal.host.call_script(f, ...)) end
+local function call(f, ...)
+  local function ended(_, ...)
+    library.restore()
+    return ...
+  end
+  return ended(internal.host.call_script(f, ...))
+end
 
 -- Adds how a script ended, if that was with an error.
 local function add_outcome(a, answer, ok, what)

@@ -5,6 +5,7 @@
 --   pages.search(words, n)          the sections that have the words most often, as text
 local internal = ...
 local lists = require "cuttle.lists"
+local text_file = require "cuttle.text_file"
 local M = {}
 
 local SCHEME <const> = "cuttle://"
@@ -12,11 +13,6 @@ local types <const> = { md = "text/markdown", lua = "text/x-lua" }
 local EXCERPT <const> = 3 -- lines of a section that are shown
 
 -- {====== Files ======
-
-local function read_file(path)
-  local file <close> = io.open(path, "rb")
-  return file and file:read "a"
-end
 
 -- Where pages may lie: as installed, then as in the source tree.
 local function own_places()
@@ -27,7 +23,7 @@ end
 
 local function find_folder(folder)
   for _, place in ipairs(folder and { folder } or own_places()) do
-    if read_file(place .. "/docs/kernels.md") then return place end
+    if text_file.read(place .. "/docs/kernels.md") then return place end
   end
 end
 
@@ -46,7 +42,7 @@ local function load(folder)
   for _, part in ipairs { "docs", "examples" } do
     for _, name in ipairs(names_in(folder .. "/" .. part)) do
       local kind = types[name:match "%.(%w+)$"]
-      local text = kind and read_file(folder .. "/" .. part .. "/" .. name)
+      local text = kind and text_file.read(folder .. "/" .. part .. "/" .. name)
       if text then
         local page = { name = part .. "/" .. name, type = kind, text = text,
                        title = title_of(text) or name }

@@ -6,7 +6,7 @@
 --     stop(call)             ends it
 --     pages()                the documentation, as mcp_pages.lua has it
 --     log(text)              a note for who runs the server
---   server:receive(line)     takes a message
+--   server:receive(line)     takes a message, of at most M.MAX_MESSAGE bytes
 --   server:progress(call, done, total, text)
 --   server:finish(call, answer)   the tool's answer, {text =, data =, files =, is_error =}
 -- The protocol: https://modelcontextprotocol.io/specification
@@ -25,6 +25,7 @@ local PARSE <const>, INVALID <const> = -32700, -32600
 local NO_METHOD <const>, WRONG <const> = -32601, -32602
 local NO_RESOURCE <const> = -32002
 local MAX_MESSAGE <const> = 1 << 24 -- bytes
+M.MAX_MESSAGE = MAX_MESSAGE
 
 local INSTRUCTIONS <const> = "Cuttle runs GPU kernels, written in Lua, on a CPU engine. Write a "
   .. "kernel, call check after each edit, and mend what it finds by the remedy that it names. Read "

@@ -2,6 +2,7 @@
 -- writes with a finding and `check --schedule=FILE` replays. Its lines: "schedule of launch N:
 -- POLICY SEED", then "step N: THREAD (...)".
 local plural = require "cuttle.plural"
+local text_file = require "cuttle.text_file"
 local M = {}
 
 local POLICIES <const> = { stay = 0, turns = 1, random = 2 }
@@ -28,9 +29,9 @@ end
 
 -- The schedule in a file, or nil and what is wrong.
 function M.load(path)
-  local file <close>, message = io.open(path, "rb")
-  if not file then return nil, message end
-  local schedule, why = M.read(file:read "a")
+  local text, message = text_file.read(path)
+  if not text then return nil, message end
+  local schedule, why = M.read(text)
   return schedule, why and ("%s: %s"):format(path, why)
 end
 

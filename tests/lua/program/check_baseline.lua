@@ -51,14 +51,43 @@ expect("a line of another text is new", "check --baseline=known k.lua",
 write("two", read "known" .. "CT-RACE-SHARED\tother.lua\ts[0] = 1\n")
 write("k.lua", script("", ""))
 expect("a baseline of two scripts", "check --baseline=two ./k.lua", left_out, 0)
-expect("no such baseline", "check --baseline=nowhere k.lua", "check: --baseline: cannot open "
+expect("no such baseline", "check --baseline=nowhere k.lua", "check: --baseline: cannot read "
   .. "nowhere: No such file or directory; cuttle check --write-baseline=nowhere writes it\n", 2)
 write("odd", "CT-OUT-OF-BOUNDS k.lua\n")
 expect("what is no baseline", "check --baseline=odd k.lua", "check: odd:1: 'CT-OUT-OF-BOUNDS "
   .. "k.lua' is no finding; expected an id, a script and the text of its line, with tabs between\n",
   2)
-expect("a file that cannot be written", "check --sarif=no/where k.lua",
-  "check: cannot write no/where: No such file or directory\n", 2)
+expect("a baseline that is a folder", "check --baseline=/ k.lua",
+  "check: --baseline: cannot read /: Is a directory; cuttle check --write-baseline=/ "
+    .. "writes it\n", 2)
+local found_in_k = "k.lua:2: " .. outside .. " (32 times)\ncheck: 1 finding in 1 launch\n"
+expect("findings are told, although a file cannot be written", "check --sarif=no/where k.lua",
+  found_in_k .. "check: cannot write no/where: No such file or directory\n", 1)
+write("fine.lua", "")
+expect("without findings, that fails", "check --sarif=no/where fine.lua",
+  "check: no finding in 0 launches: nothing ran on the CPU engine\n"
+    .. "check: cannot write no/where: No such file or directory\n", 2)
+expect("two reports in one file", "check --sarif=one --junit=one k.lua",
+  "check: two reports go to one; give each a file of its own\n", 2)
+
+-- What a script does to Lua's own library changes nothing in the report.
+for _, harm in ipairs { "print, string, table, io, os = nil", "print = function() end",
+  "string.format, table.concat, math.floor, io.write = nil", "getmetatable('').__index = nil",
+  "setmetatable(string, {__metatable = 1})", "debug.sethook(function() error 'hook' end, '', 1)",
+  "debug.setmetatable(nil, {__index = function() return 1 end})", "io.stdout:close()",
+  "getmetatable(io.stdout).__index.write = nil" } do
+  write("harm.lua", script("", "") .. harm .. "\n")
+  local out, code = run "check harm.lua"
+  tap.ok(out:find("harm.lua:2: " .. outside, 1, true) and code == 1, "after " .. harm, out)
+end
+for _, value in ipairs { "nil", "setmetatable({}, {__tostring = function() error 'again' end})",
+  "setmetatable({}, {__metatable = 5})" } do
+  write("harm.lua", script("", "") .. "error(" .. value .. ")\n")
+  local out, code = run "check harm.lua"
+  tap.ok(out:find("harm.lua:2: " .. outside, 1, true) and out:find("the error is", 1, true)
+    and code == 1, "after error " .. value, out)
+end
+
 expect("no file", "check --junit k.lua",
   "check: --junit needs the name of a file, as in --junit=FILE\n", 2)
 

@@ -55,6 +55,22 @@ local race = table.concat(lines, "\n") .. "\n"
 write(folder .. "/race.lua", race)
 write(folder .. "/race.txt", race)
 
+-- What a script does to Lua's own library changes no answer.
+for _, harm in ipairs { "string.format, table.concat, print = nil",
+  "getmetatable('').__index = nil" } do
+  local harmed = serve { { tool = "check", script = race .. harm } }[1]
+  tap.ok(text_of(harmed):find("check: 1 finding", 1, true), "check after " .. harm, text_of(harmed))
+end
+local hidden = serve { { tool = "run", path = "race.txt\0.lua" } }[1]
+tap.ok(hidden.isError and text_of(hidden):find("is no .lua file", 1, true), "a 0 in a path",
+  text_of(hidden))
+
+-- A message may be longer than what one read gives.
+local long <const> = "-- " .. ("x"):rep(200000) .. "\nprint(1)"
+local longest = serve { { tool = "run", script = long } }[1]
+tap.ok(not longest.isError and text_of(longest):find("1", 1, true), "a script of 200,000 bytes",
+  text_of(longest))
+
 -- A candidate that leaves out half of the elements, and its reference.
 local half = [[
 local f = kernel("half", function(x, y)
