@@ -19,6 +19,8 @@ static const struct {
     {CT_TEXT_READS, " ld ldmatrix ldu prefetch prefetchu "},
 };
 
+static const char bulk_prefetch[] = "cp.async.bulk.prefetch."; /* as prefetch; another cp writes */
+
 static bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -77,6 +79,9 @@ static CtTextEffect effect_of_ptx(const char *text) {
       len++;
     }
     CtTextEffect of = *s == '.' ? CT_TEXT_PURE : effect_of(s, len); /* .reg declares */
+    if (strncmp(s, bulk_prefetch, sizeof bulk_prefetch - 1) == 0) {
+      of = CT_TEXT_READS;
+    }
     effect = of > effect ? of : effect;
     s += strcspn(s, ";");
   }

@@ -26,6 +26,8 @@ local known_options <const> = { "check", "out", "stream", "work" }
 
 -- {====== Plans ======
 
+local CPU_SMS <const> = 4 -- multiprocessors that the CPU engine stands for
+
 -- The CPU engine has clusters, too.
 local function has_clusters(target) return target.sm == 0 or target.sm >= 90 end
 
@@ -73,9 +75,10 @@ local function problem_of(self, inputs, results, extents, kinds)
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
     n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns),
-    swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once, shared = 0,
+    swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once, shared = 0, stored = 0,
     n_rows = reader.product(extents, 2) }
-  problem.has_clusters = has_clusters(on_device.target(inputs.device))
+  local target = on_device.target(inputs.device)
+  problem.has_clusters, problem.n_sms = has_clusters(target), target.n_sms or CPU_SMS
   problem.has_boxes = problem.has_clusters
   for _, kind in ipairs(kinds) do
     if kind == "column" then problem.n_columns = problem.n_columns + 1 end
@@ -90,6 +93,7 @@ local function problem_of(self, inputs, results, extents, kinds)
           problem.smallest = math.min(problem.smallest, size)
           problem.has_boxes = problem.has_boxes and has_boxes(t, extents)
         end
+        if t.kind == "elements" and list == results then problem.stored = problem.stored + size end
         if t.kind == "columns" and list == inputs then problem.shared = problem.shared + size end
         problem.largest = math.max(problem.largest, size)
         if strides[1] ~= 1 and columns > 1 then problem.divides = 1 end
@@ -153,7 +157,8 @@ end
 local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0, p.slots or 0, p.each,
     p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares), tostring(p.orders),
-    tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.keeps_columns) }
+    tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.keeps_columns),
+    p.ahead or 0 }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do
     key[#key + 1] = t.kind .. (t.kind == "table" and table.concat(t.extent, ",") or "")
@@ -166,8 +171,6 @@ local function kernel_of(self, p)
   self.made[key] = self.made[key] or template.make(p)
   return self.made[key]
 end
-
-local CPU_SMS <const> = 4 -- multiprocessors that the CPU engine stands for
 
 -- How many blocks, or clusters, are launched for so many turns.
 local function blocks_for(p, n_turns, place)

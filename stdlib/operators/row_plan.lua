@@ -13,6 +13,8 @@
 --   draws_at_once  a draw finds its largest value and the sum of its weights in one pass
 --   overlaps  the launch may begin while the one before it ends
 --   per_sm    blocks in turns of a multiprocessor
+--   ahead     of the row for which the second cache is asked, rows that come before it; of rows in
+--             slots, vectors of a thread; nil: it is not asked
 --   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
 --   group     columns of the largest group that is reduced, which lies in the lanes of one warp;
 --             nil: no groups
@@ -157,20 +159,20 @@ local function with_rows(p, problem)
   return p
 end
 
---- The plan for a problem:
----   columns   of a row                 bytes     of one column of all inputs that have rows
----   largest, smallest  bytes of an element of what has rows
----   divides   the largest power of two, at most 16, that divides the columns and rows' strides
----   columns_divide     the same of the columns, at most 256
----   has_clusters, has_boxes   the device's, and the inputs can be boxes
----   n_reductions, n_columns   of the function: reductions of rows, sums of columns
----   stores    are there results with all columns
----   group     columns of its largest group, nil: none
----   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
----   shared    bytes of one column of all inputs that rows share
----   at_once   a reduction of two steps that one pass can make, such as softmax has
----   n_rows
-function M.plan(problem)
+-- The plan for a problem, without what comes ahead:
+--   columns   of a row                 bytes     of one column of all inputs that have rows
+--   largest, smallest  bytes of an element of what has rows
+--   divides   the largest power of two, at most 16, that divides the columns and rows' strides
+--   columns_divide     the same of the columns, at most 256
+--   has_clusters, has_boxes   the device's, and the inputs can be boxes
+--   n_reductions, n_columns   of the function: reductions of rows, sums of columns
+--   stores    are there results with all columns; stored, bytes of one column of them
+--   group     columns of its largest group, nil: none
+--   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
+--   shared    bytes of one column of all inputs that rows share
+--   at_once   a reduction of two steps that one pass can make, such as softmax has
+--   n_rows, n_sms   rows, and multiprocessors of the device
+local function choose(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,
     per_sm = 8 }
   p.width = math.max(1, math.min(WIDE_BYTES // problem.largest, problem.divides))
@@ -210,5 +212,25 @@ function M.plan(problem)
   return chosen(p, "stream", 1024, 1,
     "a row is longer than what registers hold, so each pass reads it again")
 end
+
+-- What the second cache is asked for ahead, in bytes of a multiprocessor, as measured.
+local AHEAD <const>, AHEAD_OF_LONG <const>, LONG <const> = 32768, 49152, 16384
+
+-- It helps where blocks store about as much as they read. Else memory always has reads to do.
+local function with_ahead(p, problem)
+  local row = p.columns * problem.bytes
+  local helps = problem.stored >= problem.bytes or problem.shared > 0 and row > LONG
+  if not problem.has_boxes or not helps then return p end
+  if p.slots then
+    p.ahead = math.min(p.deep, AHEAD // (p.lanes * p.width * problem.bytes))
+  elseif p.shape == "block" then
+    p.ahead = (row > LONG and AHEAD_OF_LONG or AHEAD) * problem.n_sms // row
+  end
+  if p.ahead == 0 then p.ahead = nil end
+  return p
+end
+
+--- The plan for such a problem.
+function M.plan(problem) return with_ahead(choose(problem), problem) end
 
 return M

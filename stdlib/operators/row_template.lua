@@ -6,6 +6,7 @@
 -- A plan p is of row_plan.lua; beside it p.f is the function, p.inputs {{name, kind}, ...} what it
 -- is given, and p.kinds and p.types say what it returns.
 local internal = ...
+local ahead = require "cuttle.row_ahead"
 local methods = require "cuttle.row_methods"
 local passes = require "cuttle.row_pass"
 local reducer = require "cuttle.row_reduce"
@@ -53,6 +54,7 @@ local function make_direct(p)
     thread.waits = p.parts > 1 and not p.is_flat
     if thread.waits then cluster_arrive() end
     begin_grid(p)
+    if p.ahead then ahead.row(p, given, blockIdx.x, n_rows) end
     if p.each == 1 then
       return passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given, n_rows), results)
     end
@@ -100,6 +102,7 @@ local function make_resident(p)
       local now = in_row(p, thread, turn, count, given, n_rows)
       now.ring, now.waits_for_slots = ring, true
       now.next = { given = given, row_at = row_at }
+      if p.ahead then ahead.slots(p, now, given, row_at) end
       passes.do_row(p, now, results)
       ring.first = slots.next_first(p, ring)
       turn, count = turn + step, count + 1
