@@ -15,6 +15,7 @@ local M = {}
 
 local WARP <const>, THREADS <const> = 32, 1024
 local WARPS <const> = THREADS // WARP
+local FEW <const>, MANY <const> = 128, 256 -- threads, of which some propose what may be drawn
 
 -- {====== Reading the row ======
 
@@ -40,92 +41,74 @@ end
 
 -- {====== Proposals ======
 
--- The threads' sums one after the other: within warps in shared memory, and of whole warps in the
--- registers of all lanes: {ends = the sum up to the lane-th warp's, total}.
-local function line_up(row, own)
-  local warp, up_to = threadIdx.x // WARP, warp_scan(own, "add")
-  row.within[threadIdx.x] = up_to
-  if threadIdx.x % WARP == WARP - 1 then row.totals[warp] = cast(up_to, f64) end
-  sync_threads()
-  local ends = warp_scan(row.totals[threadIdx.x % WARP], "add")
-  return { ends = ends, total = shfl_idx(ends, WARP - 1) }
+-- The first thread whose sum, of those up to its own, is above the goal.
+local function thread_of(sums, goal)
+  local low, step = i32(0), THREADS // 2
+  while step > 0 do
+    low = low + where(sums[low + step - 1] <= goal, step, 0)
+    step = step // 2
+  end
+  return low
 end
 
--- The first lane whose v is above the goal, or the last lane; what the lane before has, 0: none.
-local function lane_of(v, goal)
-  local lane = min(popc(ballot(v <= goal)), WARP - 1)
-  return lane, where(lane > 0, shfl_idx(v, max(lane - 1, 0)), call.like(0, goal))
-end
-
--- The vector of thread t at which the weights of its vectors reach `left`, -1: it has none; and the
--- weight of its largest element. The lanes of a warp look together.
-local function vector_of(c, row, d, top, t, left)
-  local at, weight, before = i32(-1), cast(0, f32), cast(0, f32)
-  local each, lane = cdiv(c.n, THREADS), threadIdx.x % WARP
-  for first = 0, each - 1, WARP do
-    local v = t + (first + lane) * THREADS
-    local is_in = v < c.n
-    local own = where(is_in, d.of_vector(cast(row.largest[where(is_in, v, t)], f32), top), 0.0)
-    local up_to = warp_scan(own, "add")
-    local hits = ballot(own > 0.0 and before + (up_to - own) <= left)
-    local last = max(WARP - 1 - clz(hits), 0)
-    at = where(hits ~= 0, t + (first + last) * THREADS, at)
-    weight = where(hits ~= 0, shfl_idx(own, last), weight)
-    before = before + shfl_idx(up_to, WARP - 1)
+-- The thread's vector at which its weights reach `rest`, and the weight of its largest element.
+local function vector_of(c, row, d, top, t, rest)
+  local at, weight, left = i32(-1), cast(0, f32), rest
+  for v in range(t, c.n, THREADS, { unroll = 4 }) do
+    local own = d.of_vector(cast(row.largest[v], f32), top)
+    if left >= 0.0 and own > 0.0 then at, weight = v, own end
+    left = left - cast(own, f64)
   end
   return at, weight
 end
 
--- {column, value, takes} that the warp proposes, the number-th proposal of the row: `takes`: it
--- takes the column. `line` is line_up's.
-local function propose(c, row, d, top, line, number)
+-- {column, value, takes} that the thread proposes, the number-th proposal of the row: `takes`: it
+-- takes the column.
+local function propose(c, row, d, top, number)
   local a, b, which, chance = rand_u32x4(d.seed, cast(blockIdx.x, i64) << 32 | cast(number, i64))
-  local goal = choices.unit(a, b) * line.total
-  local warp, before = lane_of(line.ends, goal)
-  local left = cast(goal - before, f32)
-  local lane, sum = lane_of(row.within[warp * WARP + threadIdx.x % WARP], left)
-  local at, most = vector_of(c, row, d, top, warp * WARP + lane, left - sum)
+  local goal = choices.unit(a, b) * row.sums[THREADS - 1]
+  local t = thread_of(row.sums, goal)
+  local before = where(t > 0, row.sums[max(t - 1, 0)], 0.0)
+  local at, most = vector_of(c, row, d, top, t, goal - before)
   local column = max(at, 0) * c.width + cast(which & c.width - 1, i32)
   local value = cast(row.x[row.start * c.width + column], f32)
   local takes = at >= 0 and cast(chance >> 8, f32) * 2.0 ^ -24 * most < d.weight(value, top)
   return { column = column, value = value, takes = takes }
 end
 
--- note(i, proposal) of c.proposers proposals from that number on, by a lane for each.
-local function each_proposal(c, row, d, top, line, number, note)
-  for first = 0, c.proposers - 1, WARPS do
-    local i = first + threadIdx.x // WARP
-    local mine = propose(c, row, d, top, line, number + i)
-    if threadIdx.x % WARP == 0 then note(i, mine) end
-  end
-end
-
--- The column of the first proposal that is taken, -1: there is no weight.
-local function first_taken(c, row, d, top, own)
-  if threadIdx.x == 0 then row.taken.first[0] = c.proposers end
-  local line = line_up(row, own)
-  local column, number, goes_on = i32(-1), i32(0), line.total > 0.0
+-- The column of the first proposal that is taken, -1: none. Threads make n proposals at a time,
+-- from that number on: once, or until one is taken or there is no weight.
+local function first_taken(c, row, d, top, own, n, number, is_once)
+  row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
+  if threadIdx.x == 0 then row.taken.first[0] = n end
+  sync_threads()
+  local column, goes_on = i32(-1), row.sums[THREADS - 1] > 0.0
   while goes_on do
-    each_proposal(c, row, d, top, line, number, function(i, mine)
-      row.taken.columns[i] = mine.column
-      if mine.takes then atomic_min(row.taken.first, 0, cast(i, i32)) end
-    end)
+    if threadIdx.x < n then
+      local mine = propose(c, row, d, top, number + threadIdx.x)
+      row.taken.columns[threadIdx.x] = mine.column
+      if mine.takes then atomic_min(row.taken.first, 0, cast(threadIdx.x, i32)) end
+    end
     sync_threads()
     local first = row.taken.first[0]
     sync_threads() -- all have read it
-    if first < c.proposers then column = row.taken.columns[first] end
-    number, goes_on = number + c.proposers, first == c.proposers
+    if first < n then column = row.taken.columns[first] end
+    number, goes_on = number + n, first == n and not is_once
   end
   return column
 end
 
--- The row's column among all, or among those that are not too far below the largest.
+-- The row's column among all, or among those that are not too far below the largest: they are
+-- likely to be among many proposals, so the weights of others are left out only if they are not.
 local function draw_one(c, row, d, top, own)
-  if c.has_min then
-    d.of_vector = d.weight
-    own = add_up(c, row, d, top)
+  if not c.has_min then return first_taken(c, row, d, top, own, WARP, i32(0), false) end
+  local column = first_taken(c, row, d, top, own, c.proposers, i32(0), true)
+  if column < 0 then
+    local few = setmetatable({ of_vector = d.weight }, { __index = d })
+    own = add_up(c, row, few, top)
+    column = first_taken(c, row, few, top, own, WARP, i32(c.proposers), false)
   end
-  return first_taken(c, row, d, top, own)
+  return column
 end
 
 -- A warp puts the first of the proposals that is taken, then the first one with a larger value, and
@@ -150,13 +133,14 @@ end
 
 -- Chooses some columns, of the first proposals of which any is taken; none if nothing can be drawn.
 -- Their count is 0 before. `number` is that of the first proposal; returns the next one.
-local function choose(c, row, d, top, line, number)
-  local goes_on = line.total > 0.0
+local function choose(c, row, d, top, number)
+  local goes_on = row.sums[THREADS - 1] > 0.0
   while goes_on do
-    each_proposal(c, row, d, top, line, number, function(i, mine)
-      row.taken.columns[i] = mine.column
-      row.taken.values[i] = where(mine.takes, mine.value, -math.huge)
-    end)
+    if threadIdx.x < c.proposers then
+      local mine = propose(c, row, d, top, number + threadIdx.x)
+      row.taken.columns[threadIdx.x] = mine.column
+      row.taken.values[threadIdx.x] = where(mine.takes, mine.value, -math.huge)
+    end
     sync_threads()
     if threadIdx.x < WARP then find_larger(c, row) end
     sync_threads()
@@ -247,8 +231,10 @@ local function draw_within(c, row, d, top, p, own)
   if c.has_min then own = add_up(c, row, d, top) end
   local column, number, goes_on = i32(0), i32(0), true
   while goes_on do
+    row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
     if threadIdx.x == 0 then row.chosen.count[0] = 0 end
-    number = choose(c, row, d, top, line_up(row, own), number)
+    sync_threads()
+    number = choose(c, row, d, top, number)
     local n = row.chosen.count[0]
     goes_on = n > 0
     if goes_on then
@@ -290,12 +276,12 @@ local function weights(c, factor, log2_min_p, seed)
   return d
 end
 
--- c: has_min, has_p, proposers (at once), most (of them that are looked at at once), and what
+-- c: has_min, has_p, proposers (threads), most (proposals that are looked at at once), and what
 -- selection_vectors.lua asks.
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
     local row = { x = x, start = call.like(blockIdx.x, size(x)) * c.n,
-      largest = shared(c.dtype, c.n), within = shared(f32, THREADS), totals = shared(f64, WARPS),
+      largest = shared(c.dtype, c.n), sums = shared(f64, THREADS),
       taken = { columns = shared(i32, c.proposers), values = shared(f32, c.proposers),
         first = shared(i32, 1) },
       chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
@@ -323,9 +309,7 @@ function M.step(x, out, o)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
     has_min = o.min_p ~= nil, has_p = o.p ~= nil,
-    most = CANDIDATES }
-  -- One for each warp; more, if it takes another read to find that none of them is in the set.
-  c.proposers = c.has_p and not counts.counts(c.dtype) and 2 * WARPS or WARPS
+    most = CANDIDATES, proposers = o.p and FEW or MANY }
   return { kernel = kernel_of(c), launch = { grid = x.n_rows, block = THREADS, pdl = true },
     args = { n = 6, x.flat, out, o.p and f32(o.p), f32(choices.factor(o.temperature)),
       o.min_p and f32(math.log(o.min_p, 2)), o.seed } }
