@@ -74,7 +74,7 @@ for step in $steps; do
       done
       ;;
     products) # epilogues with outputs and products with scales: their results, then times beside torch._scaled_mm
-      for t in epilogue scales law mma hopper grouped lists nested packed packed_hopper expert_layer expert_backward; do
+      for t in epilogue scales law mma hopper grouped lists nested packed packed_hopper packed_groups packed_groups_hopper expert_layer expert_backward; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/matmul/$t.lua"
       done
       run "$build/cuttle" scripts/products_gpu.lua
@@ -83,6 +83,8 @@ for step in $steps; do
       run "$build/cuttle" scripts/bench/scaled.lua --quick
       run "$build/cuttle" scripts/bench/expert_layer.lua --quick --parts
       run "$build/cuttle" scripts/bench/expert_layer.lua --quick --backward --parts
+      run "$build/cuttle" scripts/bench/expert_layer.lua --quick --graph --packed=u4:128 64x2048x768x128x8
+      run "$build/cuttle" scripts/bench/expert_layer.lua --quick --packed=u4:128 4096x2048x768x128x8
       run "$build/cuttle" scripts/bench/packed.lua
       run "$build/cuttle" scripts/bench/packed.lua --activations=f8e4m3
       run "$build/cuttle" scripts/bench/packed.lua --activations=i8

@@ -40,6 +40,7 @@ local TILE <const> = 16 -- elements of K of a tile of codes
 local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
+local LEAST <const> = 64 -- columns that are multiplied
 local AHEAD <const> = 64 -- columns of a part of which two have sums of their own
 local kinds <const> = { -- atoms and their K
   f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
@@ -119,6 +120,13 @@ end
 
 -- {====== Before the trace ======
 
+-- How many columns of a tile are multiplied: half of them, where a group has no more, or all. More
+-- choices spilled registers.
+local function widths_of(columns)
+  local half = math.max(LEAST, columns // 2)
+  return half < columns and { half, columns } or { columns }
+end
+
 local function plan_of(variant)
   local format, dtype = formats.formats[variant.format], variant.dtype
   local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
@@ -141,6 +149,11 @@ local function plan_of(variant)
   plan.codes = layout{4, GROUP, plan.units, variant.depth, groups}
   plan.scales = layout{variant.dtype_of_scales.bits // 16, GROUP, plan.spans, variant.depth, groups}
   plan.zeros = layout{1, GROUP, plan.spans, variant.depth, groups}
+  plan.widths, plan.mmas = { columns }, {}
+  if variant.grouped then plan.widths = widths_of(columns) end
+  for i, n in ipairs(plan.widths) do
+    plan.mmas[i] = tiled_mma(("SM90_64x%dx%s"):format(n, kind), {groups, 1, 1})
+  end
   stores.plan(variant, plan)
   plan.bytes = columns * step * dtype.bits // 8
   return plan
@@ -333,14 +346,15 @@ local function multiply_apart(lane, block, state, start, tCsX, sums, held)
   end)
 end
 
--- The same where numbers have their scales.
-local function multiply(lane, block, state, start, tCsX, sums, held)
+-- The same where numbers have their scales, of the first columns that the instruction has.
+local function multiply(lane, block, state, start, way, held)
   local before = 0
   each_step(lane, block, state, function(k, s, slot, parity, stage)
     take(lane, block, start, k, stage, held[s % 2])
     block.full[slot]:wait(parity)
     wgmma_fence()
-    gemm(lane.plan.mma, held[s % 2].A, tCsX(_, _, _, slot), sums, {accumulate = k > 0})
+    gemm(way.mma, held[s % 2].A, part_of(way.tCsX(_, _, _, slot), 0, 0, 1), way.sums,
+      {accumulate = k > 0})
     wgmma_commit()
     wgmma_wait(1)
     if k > 0 then release(block, before) end
@@ -381,6 +395,19 @@ local function bring_first(lane, block, start)
   end
 end
 
+-- What multiplies all columns of a tile, last, and before it what multiplies the first ones: {columns
+-- =, mma =, tCsX =, sums =}, of groups whose last tiles have few.
+local function ways_of(plan, rings, sums)
+  local ways = {}
+  for i, mma in ipairs(plan.mmas) do
+    local columns = plan.widths[i]
+    ways[i] = { columns = columns, mma = mma,
+      tCsX = mma:get_slice(threadIdx.x):partition_B(rings.acts),
+      sums = tile(sums, {size(sums) * columns // plan.columns, 1, 1}, {0, 0, 0}) }
+  end
+  return ways
+end
+
 local function multiply_all(variant, plan, args, rings, block, C, ending)
   local group = shfl_idx(threadIdx.x // GROUP, 0)
   local lane = new_lane(variant, plan, args, rings, group, block.k_first)
@@ -388,9 +415,21 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
   local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
   local tCsX = plan.part_mma:get_slice(threadIdx.x):partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
-  local function compute(start)
-    local f = plan.promotes and multiply_apart or multiply
-    f(lane, block, state, start, tCsX, sums, held)
+  local ways = ways_of(plan, rings, sums)
+  -- Of the narrowest instruction with all of the columns that are left of the group.
+  local function multiply_by(i, start, left)
+    local way = ways[i]
+    if i == #ways or left <= way.columns then
+      return multiply(lane, block, state, start, way, held)
+    end
+    multiply_by(i + 1, start, left)
+  end
+  local function compute(start, left)
+    if plan.promotes then
+      multiply_apart(lane, block, state, start, tCsX, sums, held)
+    else
+      multiply_by(left and 1 or #ways, start, left)
+    end
     cp_async_wait(0)
   end
   -- Of groups a tile is stored while codes of the next one are on their way.
@@ -406,7 +445,7 @@ local function multiply_all(variant, plan, args, rings, block, C, ending)
       store_before()
       n, before.row, before.column = n + 1, own, column
       before.g, before.first, before.rows = part.g, part.first, part.rows
-      return compute(start)
+      return compute(start, part.rows - column * plan.columns)
     end
     compute(start)
     if variant.pdl then grid_dependency_wait() end

@@ -110,22 +110,22 @@ function M.store(lane, C, row, column, sums, ending, group)
   local places = identity_tensor{size(C, 0) * (variant.glu and 2 or 1), size(C, 1)}
   if group then places = domain_offset({0, group.first}, places) end
   local passes, move = plan.stored_columns // plan.pass, plan.stored and mover(lane, C, part)
-  for p = 0, passes - 1 do
+  local function store_pass(p)
     local own, at_column = tile(sums, {size(sums, 0) // passes, 1, 1}, {p, 0, 0}),
       column * passes + p
     local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, at_column}))
-    if not move then
-      out:store(own, part.rows, at)
-    else
-      local memory = lane.stored(_, _, p % BUFFERS)
-      local write = put(lane, out, own, thr, at, memory)
-      if not group and i == 0 then tma_store_wait(BUFFERS - 1) end
-      lane.together:sync()
-      write()
-      if not group then fence_proxy_async() end
-      lane.together:sync()
-      move(memory, row, at_column)
-    end
+    if not move then return out:store(own, part.rows, at) end
+    local memory = lane.stored(_, _, p % BUFFERS)
+    local write = put(lane, out, own, thr, at, memory)
+    if not group and i == 0 then tma_store_wait(BUFFERS - 1) end
+    lane.together:sync()
+    write()
+    if not group then fence_proxy_async() end
+    lane.together:sync()
+    move(memory, row, at_column)
+  end
+  for p = 0, passes - 1 do
+    if not group or (column * passes + p) * plan.pass < group.rows then store_pass(p) end
   end
 end
 
