@@ -7,12 +7,16 @@ local ledger = require "ledger"
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local packed = require "cuttle.packed_weights"
 local operator = require "cuttle.matmul"
-local function check(name, m, T, config)
-  local codes = zeros(u8, row_major{64, 256})
-  local scales = zeros(T.bits == 8 and f32 or T, row_major{64, 2})
-  local w = packed.pack_weights(codes, {type = name, scales = scales})
-  local X, C = zeros(T, row_major{m, 256}), zeros(T.bits == 8 and bf16 or T, row_major{m, 64})
-  for _, step in ipairs(select(3, operator.prepare(X, w, C, {config = config}))) do
+local function check(name, m, T, config, G)
+  local function of(dtype, columns)
+    return zeros(dtype, G and {64, columns, G} or row_major{64, columns})
+  end
+  local w = packed.pack_weights(of(u8, 256), {type = name, scales = of(T.bits == 8 and f32 or T, 2)})
+  local X = zeros(T, row_major{m, 256})
+  local C = zeros(T.bits == 8 and bf16 or T, row_major{m, G and 32 or 64})
+  local how = {config = config, groups = G and zeros(i32, G), glu = G and true,
+    epilogue = G and function(v, u) return max(v, 0.0) * u end}
+  for _, step in ipairs(select(3, operator.prepare(X, w, C, how))) do
     local launch = step.kernel(step.launch)
     local key = ledger.key(launch, table.unpack(step.args))
     local title = ("packed %s, %d rows"):format(name, m)
@@ -29,6 +33,7 @@ end
 check("u4", 1, bf16)
 check("nf4", 16, f16)
 check("u8", 8, bf16)
+check("u4", 16, bf16, nil, 3)
 if arg[1] == "hopper" then
   check("u4", 256, bf16, {groups = 2, columns = 256, stages = 4, min_blocks = 1,
     registers = {40, 232}})
@@ -36,6 +41,8 @@ if arg[1] == "hopper" then
     registers = {40, 208}})
   check("nf4", 40, bf16, {groups = 1, columns = 64, stages = 6, min_blocks = 2})
   check("u4", 128, bf16, {groups = 2, columns = 128, stages = 5, min_blocks = 1, k_blocks = 2})
+  check("u4", 256, bf16, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
+    registers = {40, 232}}, 3)
   check("u4", 8, f8e4m3)
   check("u4", 8, i8)
   check("u4", 256, i8, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
