@@ -40,7 +40,7 @@ local TILE <const> = 16 -- elements of K of a tile of codes
 local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
 local PASS <const> = 64 -- columns of C that are stored at a time
-local LEAST <const> = 64 -- columns that are multiplied
+local LEAST <const>, MOST <const> = 64, 128 -- columns, where fewer may be multiplied
 local AHEAD <const> = 64 -- columns of a part of which two have sums of their own
 local kinds <const> = { -- atoms and their K
   f16 = { "16_F32F16F16_RS", 16 }, bf16 = { "16_F32BF16BF16_RS", 16 },
@@ -120,11 +120,10 @@ end
 
 -- {====== Before the trace ======
 
--- How many columns of a tile are multiplied: half of them, where a group has no more, or all. More
--- choices spilled registers.
+-- How many columns of a tile are multiplied: LEAST, where a group has no more, or all. With more of
+-- them threads would spill registers.
 local function widths_of(columns)
-  local half = math.max(LEAST, columns // 2)
-  return half < columns and { half, columns } or { columns }
+  return columns > LEAST and columns <= MOST and { LEAST, columns } or { columns }
 end
 
 local function plan_of(variant)
@@ -395,8 +394,8 @@ local function bring_first(lane, block, start)
   end
 end
 
--- What multiplies all columns of a tile, last, and before it what multiplies the first ones: {columns
--- =, mma =, tCsX =, sums =}, of groups whose last tiles have few.
+-- What multiplies all columns of a tile, and before it in the list what multiplies the first ones
+-- only, for a group's last tile: {columns =, mma =, tCsX =, sums =}.
 local function ways_of(plan, rings, sums)
   local ways = {}
   for i, mma in ipairs(plan.mmas) do

@@ -99,6 +99,22 @@ local rows <const> = {
     most = 64 },
   { columns = 8, fills = 0, strips = 2, warps = 8, stages = 2, step_bits = 256, min_blocks = 1 },
 }
+-- The same of groups, whose blocks have little of K: with few warps more of them wait for memory at
+-- once. `least_k`: for a K of so much or more. Measured on an H200 with 4 bits and 128 experts of
+-- 768, 32 of 2880.
+local rows_of_groups <const> = {
+  { columns = 1, fills = 16, strips = 4, warps = 1, stages = 3, step_bits = 512, min_blocks = 10 },
+  { columns = 1, fills = 4, strips = 4, warps = 4, stages = 3, step_bits = 512, min_blocks = 4,
+    least_k = 2560 },
+  { columns = 1, fills = 4, strips = 4, warps = 1, stages = 3, step_bits = 512, min_blocks = 10 },
+  { columns = 1, fills = 0, strips = 2, warps = 4, stages = 3, step_bits = 512, min_blocks = 5 },
+  { columns = 2, fills = 4, strips = 4, warps = 1, stages = 3, step_bits = 256, min_blocks = 10,
+    most = 20 },
+  { columns = 2, fills = 0, strips = 4, warps = 4, stages = 3, step_bits = 256, min_blocks = 3,
+    most = 20 },
+  { columns = 4, fills = 0, strips = 4, warps = 1, stages = 3, step_bits = 256, min_blocks = 8,
+    most = 64 },
+}
 local LEAST_STEP <const>, MOST_SHARED <const> = 64, 227 << 10 -- bytes of a block
 
 local function n_sms_of(p)
@@ -114,13 +130,18 @@ local function sharing(p)
   return math.ceil(mean + math.min(mean, mean ^ 0.5) / 2), n_groups
 end
 
+local function few_of(p) return p.groups and rows_of_groups or rows end
+
 local function row_of(p)
-  local n_sms, n, n_groups = n_sms_of(p), sharing(p)
-  for _, row in ipairs(rows) do
+  local list, n_sms, n, n_groups = few_of(p), n_sms_of(p), sharing(p)
+  for _, row in ipairs(list) do
     local n_blocks = cdiv(p.m, 16 * row.strips) * n_groups
-    if n <= (row.most or 8 * row.columns) and n_blocks >= row.fills * n_sms then return row end
+    if n <= (row.most or 8 * row.columns) and n_blocks >= row.fills * n_sms
+      and p.k >= (row.least_k or 0) then
+      return row
+    end
   end
-  return rows[#rows]
+  return list[#list]
 end
 
 -- Elements of K of a step, which divides K.
@@ -161,9 +182,13 @@ end
 -- as many as multiprocessors, and whose columns are no more than A has rows, in steps of 64: TMA
 -- takes time for rows that are not there. `most`: no more blocks for each multiprocessor: launches
 -- that begin early would put two on some. Measured on an H200 with u4 of 4096x4096 and 8192x8192.
+-- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
 local many <const> = {
-  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
-  { columns = 256, groups = 1, stages = 4, min_blocks = 1 },
+  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
+    of_group = 512 },
+  { columns = 256, groups = 1, stages = 4, min_blocks = 1, of_group = 512 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
+    only_groups = true },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, most = 1 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
@@ -193,6 +218,9 @@ local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 -- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one
 -- or, by `column_tiles`, in some.
 local function is_for(row, p, w)
+  if not p.groups and row.only_groups or p.groups and p.n < (row.of_group or 0) * p.groups.n then
+    return false
+  end
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
@@ -222,6 +250,7 @@ end
 
 local function of_many(config, p, row)
   for key, value in pairs(row) do config[key] = value end
+  config.of_group, config.only_groups = nil, nil
   config.template, config.step = HOPPER, require(HOPPER).step(p.dtype)
   config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
 end
@@ -280,6 +309,9 @@ local function config_of(p, w, template, row, wanted)
                   is_many and config.columns or 8 * config.columns, config.step }
   config.name = ("packed%s %dx%dx%d, %s"):format(is_many and " hopper" or "", config.tile[1],
     config.tile[2], config.tile[3], w.type)
+  if p.groups and not is_many then
+    config.name = ("%s, warps %d"):format(config.name, config.warps)
+  end
   if config.k_blocks then config.name = ("%s, K in %d"):format(config.name, config.k_blocks) end
   if config.most then config.name = ("%s, %d stages"):format(config.name, config.stages) end
   return M.kept(config)
@@ -299,7 +331,7 @@ end
 function M.all(p, w)
   local list, sm = {}, target_of(p).sm
   if trouble(p) then return list end
-  for _, row in ipairs(sharing(p) <= FEW and rows or {}) do
+  for _, row in ipairs(sharing(p) <= FEW and few_of(p) or {}) do
     list[#list + 1] = config_of(p, w, "few", row)
   end
   local has_many = (sm == 0 or sm == 90) and not hopper_trouble(p, w)

@@ -16,7 +16,7 @@ try("u4", bf16, nil, {G = 1, N = 16, K = 64, group = 64, M = 3, T = 3})
 -- expect: packed	nil
 -- expect: packed	nil
 -- expect: packed	nil
--- expect: packed 16x16x64, u4	nil
+-- expect: packed 16x16x64, u4, warps 2	nil
 -- expect: packed	nil
 
 -- By way of matrices.
