@@ -148,18 +148,11 @@ add("attention hopper, causal", "the arrival at an mbarrier 'shared_2' #2", "els
 add("attention hopper, 128 rows", "sync() of a named barrier #2", "turns", "of two groups")
 
 for _, name in ipairs { "attention_decode latent, pairs", "attention_decode latent hopper" } do
-  for _, i in ipairs { 2, 3, 7, 8, 11, 12 } do
+  for _, i in ipairs { 2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14, 15 } do
     add(name, "wgmma_fence() #" .. i, "needless", same_registers)
   end
-  for _, i in ipairs { 1, 2, 6, 7, 10, 11 } do
-    add(name, "wgmma_commit() #" .. i, "needless", "all scores of a tile are waited for at once")
-  end
-  for i = 1, 6 do
+  for _, i in ipairs { 1, 3, 5, 7, 8, 9, 10, 11, 12 } do
     add(name, "sync_warp() #" .. i, "needless", "wgmma_wait() is the whole warp's")
-  end
-  for _, i in ipairs { 3, 7 } do
-    add(name, "fence_proxy_async() #" .. i, "blind",
-      "the one before P is handed on comes after the same barrier, in each thread by itself")
   end
 end
 

@@ -64,17 +64,24 @@ local function factor_of(variant, args, place, sum)
   return factor
 end
 
---- Pairs of elements of a row's result, which are to be divided by `sum`: each(f) calls
---- f(number of the pair, two values).
-function M.store_pairs(variant, args, place, sum, each)
+--- Of a row of columns, those of the thread in wgmma's sums, pairs of eights: (2,eights).
+function M.own_pairs(row)
+  local by_8 = tile(row, {8}, {_})
+  return tile(by_8, {2, size(by_8, 1)}, {threadIdx.x % 4, 0})
+end
+
+--- A thread's pairs (2,n) of a row's result, which are to be divided by `sum`, from the row's
+--- eights number `first` on.
+function M.store_pairs(variant, args, place, sum, pairs, first)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
   if is_there then
-    local factor, row = factor_of(variant, args, place, sum), args.O(query, _, head, place.b)
+    local factor, to = factor_of(variant, args, place, sum), M.own_pairs(args.O(query, _, head,
+      place.b))
     local pair = fragment(args.O.dtype, 2)
-    each(function(i, a, b)
-      pair[0], pair[1] = cast(a * factor, args.O.dtype), cast(b * factor, args.O.dtype)
-      copy(pair, tile(row, {2}, {i}))
-    end)
+    for j in range(size(pairs, 1)) do
+      for i = 0, 1 do pair[i] = cast(pairs[{i, j}] * factor, args.O.dtype) end
+      copy(pair, to(_, first + j))
+    end
   end
 end
 
