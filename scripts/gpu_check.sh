@@ -104,6 +104,7 @@ for step in $steps; do
       for t in shuffles masks counting_barriers atomics spin_waits cooperative sync_grid collectives printing assertions; do
         run "$build/cuttle" scripts/run_tests.lua --cuttle="$build/cuttle" --device=cuda "tests/lua/kernel/$t.lua"
       done
+      run "$build/cuttle" tests/device/clusters.lua
       for e in reduce histogram softmax prefix_sum stream_k paged_attention radix_sort bfs; do run "$build/cuttle" "examples/$e.lua"; done
       run "$build/cuttle" examples/softmax.lua 65536 1024
       run "$build/cuttle" examples/softmax.lua 4096 8191

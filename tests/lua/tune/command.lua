@@ -47,6 +47,13 @@ show "nothing.lua"                -- expect: n=32: predict: no kernel was launch
 show "idle.lua" -- expect: tune: idle.lua called no tuned function; for matmul and attention there is require "cuttle.matmul".tune; see docs/tune.md	1
 print(text_of "idle.tune")        -- expect: nil
 
+-- SIGTERM ends a search that a configuration holds up.
+write("hung.lua", [[
+tune(function() io.popen("kill -TERM $PPID"):close() while true do end end, {n = {32, 64}},
+  {name = "hung"})(zeros(f32, 64))
+]])
+show "hung.lua" -- expect: interrupted	143
+
 -- Results for a function of a module are found when the script runs that was tuned.
 write("module.lua", [[
 return tune(function(c)
