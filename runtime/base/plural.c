@@ -58,8 +58,11 @@ static bool follows(const char *text, const char *at, const char *words) {
 
 /* Puts another word in the place of `n` letters. */
 static void put(char *at, size_t n, const char *word) {
-  memmove(at + strlen(word), at + n, strlen(at + n) + 1);
-  memcpy(at, word, strlen(word));
+  size_t len = strlen(word);
+  memmove(at + len, at + n, strlen(at + n) + 1);
+  for (size_t i = 0; i < len; i++) {
+    at[i] = word[i];
+  }
 }
 
 /* Verbs after a count, and what they are after 1. */
