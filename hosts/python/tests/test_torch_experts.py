@@ -72,6 +72,30 @@ def test_packed():
         ok("pass both" in str(wrong), "one packed weight")
 
 
+# The experts of gpt-oss: blocks and scales of MXFP4 as its checkpoint has them, and its activation.
+def test_gpt_oss():
+    from cuttle import packed
+
+    def weight(n, k, low):
+        blocks = torch.randint(0, 256, (E, n, k // 32, 16), dtype=torch.uint8, device=DEVICE)
+        scales = torch.randint(low, low + 4, (E, n, k // 32), dtype=torch.uint8, device=DEVICE)
+        numbers = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6], device=DEVICE)
+        codes = torch.stack((blocks & 15, blocks >> 4), -1).flatten(3).long()
+        values = numbers[codes & 7] * torch.where(codes >= 8, -1, 1) * 2.0 ** (scales.float() - 127)[..., None]
+        return packed.pack_weights(blocks.flatten(2).view(torch.int32), scales, "f4e2m1"), values.flatten(2)
+
+    (up, wide_up), (down, wide_down) = weight(128, 64, 124), weight(64, 64, 120)
+    x, logits, *bias = (data(*of).detach() for of in ((T, 64), (T, E), (E, 128), (E, 64)))
+    x = x.bfloat16()
+    y = cuttle.torch.expert_layer(x, up, down, logits, K, bias=bias, activation="clamped_swiglu")
+    weights, chosen = torch.topk(logits, K)
+    both = torch.einsum("td,tkfd->tkf", x.float(), wide_up[chosen]) + bias[0][chosen]
+    gate, to = both[..., ::2].clamp(max=7), both[..., 1::2].clamp(-7, 7)
+    rows = torch.einsum("tkf,tkdf->tkd", gate * torch.sigmoid(1.702 * gate) * (to + 1), wide_down[chosen])
+    want = ((rows + bias[1][chosen]) * torch.softmax(weights, -1)[..., None]).sum(1)
+    ok((y - want).abs().max() < 1e-2 * want.abs().max(), "experts of gpt-oss")
+
+
 def test_training():
     x, target = data(T, D).detach(), data(T, D).detach()
     gate_up, down, router = data(E, 2 * F, D), data(E, D, F), data(E, D)
@@ -87,5 +111,6 @@ def test_training():
 
 test_gradients()
 test_packed()
+test_gpt_oss()
 test_training()
 done()
