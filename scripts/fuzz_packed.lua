@@ -33,6 +33,7 @@ local function config_of(p)
   if p.by_wgmma then
     local config = { groups = math.random(2), columns = one_of{32, 64, 128},
                      stages = math.random(2, 4), depth = one_of{2, 4, 8} }
+    if p.T.bits == 8 and chance(3) then config.columns, config.parts = 256, 2 end
     local steps = p.k * p.T.bits // 1024
     local blocks = one_of{2, 4}
     if steps % (2 * blocks) == 0 and config.columns >= 16 * blocks and chance(2) then

@@ -11,6 +11,7 @@
 -- gemm_packed.lua does:
 --   groups   warp groups that multiply, each 64 rows of the weight: tile {64 groups, columns,
 --            128 bytes of K}
+--   lines    of 128 bytes of K in a step, 1 if that is absent: the tile's K
 --   stages   steps of K of activations in shared memory
 --   depth    the same of codes
 --   registers  of a thread, {of the group that loads, of those that multiply}
@@ -47,8 +48,8 @@ local kinds <const> = { -- atoms and their K
   f8e4m3 = { "32_F32E4M3E4M3_RS_TN", 32 }, i8 = { "32_S32S8S8_RS_TN", 32 },
 }
 
---- Elements of K of a step.
-function M.step(dtype) return STEP_BITS // dtype.bits end
+--- Elements of K of a step of a configuration.
+function M.step(dtype, config) return STEP_BITS // dtype.bits * (config and config.lines or 1) end
 
 --- One warp of the last warp group loads.
 function M.n_threads(config) return GROUP * (config.groups + 1) end
@@ -75,17 +76,17 @@ local THREADS <const> = 256
 local WIDE <const> = 4 -- words of an access
 
 -- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
--- words 4 i + c. Bytes 1 and 2 of a word change places, as codes have. A thread reads four words
--- and writes four others; per_row: accesses of a row; has_index: what follows is which rows of X.
+-- words 4 i + c. Bytes 1 and 2 of a word change place, as codes have. A thread reads four words
+-- and writes four others of a row; per_row: accesses of a row; has_index: what follows is which
+-- rows of X.
 local function make_order(n, has_index)
   return kernel("order_activations", function(X, out, per_row, ...)
-    local own, i = shared(u32, WIDE * THREADS), blockIdx.x * THREADS + threadIdx.x
-    local index, words, to = ..., recast(X, u32), recast(out, u32)
-    local m, at, n_all = i // per_row, i % per_row, size(out, 0) * per_row
+    local own, at = shared(u32, WIDE * THREADS), blockIdx.y * THREADS + threadIdx.x
+    local m, index, words, to = blockIdx.x, ..., recast(X, u32), recast(out, u32)
     local from, made = fragment(u32, WIDE), fragment(u32, WIDE)
-    grid_dependency_wait()
     grid_dependency_launch() -- the product loads its weight meanwhile
-    if i < n_all then
+    grid_dependency_wait()
+    if at < per_row then
       local row = has_index and index[m] or m
       clear(from)
       if not has_index or row >= 0 and row < size(X, 0) then
@@ -94,7 +95,7 @@ local function make_order(n, has_index)
       copy(from, view(own, layout{WIDE}, WIDE * threadIdx.x))
     end
     sync_threads()
-    if i < n_all then
+    if at < per_row then
       local first = WIDE * threadIdx.x // n * n
       for c = 0, WIDE - 1 do
         local word = own[first + n // WIDE * c + WIDE * threadIdx.x % n // WIDE]
@@ -114,7 +115,7 @@ function M.order(X, out, stream, index)
   local per_row = size(X, 1) * X.dtype.bits // (WIDE * u32.bits)
   return { kernel = (index and gather_kernels or order_kernels)[X.dtype.bits],
            args = { X, out, per_row, index },
-           launch = { grid = cdiv(size(out, 0) * per_row, THREADS), block = THREADS, pdl = true,
+           launch = { grid = { size(out, 0), cdiv(per_row, THREADS) }, block = THREADS, pdl = true,
                       stream = stream } }
 end
 
@@ -129,7 +130,7 @@ end
 local function plan_of(variant)
   local format, dtype = formats.formats[variant.format], variant.dtype
   local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
-  local pass, step = math.min(PASS, columns // k_blocks), M.step(dtype)
+  local pass, step = math.min(PASS, columns // k_blocks), M.step(dtype, variant)
   while columns // k_blocks % pass ~= 0 do pass = pass // 2 end
   local kind, deep = table.unpack(kinds[dtype.name])
   local parts = variant.parts or 1
@@ -463,7 +464,8 @@ end
 
 local function load_all(variant, plan, rings, block, X)
   if variant.pdl and not variant.grouped then grid_dependency_wait() end
-  local function boxes_of(x) return tile(x, {plan.columns, plan.step}, {_, _}) end
+  local line, lines = M.step(variant.dtype), variant.lines or 1
+  local function boxes_of(x) return tile(x, {plan.columns, line}, {_, _}) end
   local all = tma_tensor(X)
   local state = pipeline_state(variant.stages, {parity = 1})
   each_tile(block, function(row, column, group) -- luacheck: ignore 212
@@ -472,7 +474,10 @@ local function load_all(variant, plan, rings, block, X)
       block.empty[state.slot]:wait(state.parity)
       block.full[state.slot]:arrive_expect_tx(plan.bytes)
       local at = block.k_first and block.k_first + k or k
-      tma_load(boxes(_, _, column, at), rings.acts(_, _, state.slot), block.full[state.slot])
+      for i = 0, lines - 1 do
+        tma_load(boxes(_, _, column, at * lines + i),
+          tile(rings.acts(_, _, state.slot), {plan.columns, line}, {0, i}), block.full[state.slot])
+      end
       state:advance()
     end
   end)
@@ -488,7 +493,7 @@ function M.make(variant)
     local rings = { acts = shared(variant.dtype, plan.acts), codes = shared(u32, plan.codes),
       scales = shared(u32, plan.scales), zeros = variant.has_zeros and shared(u32, plan.zeros),
       stored = plan.stored and shared(variant.c_dtype,
-        tile_to_shape(plan.stored, {plan.high, plan.pass, stores.BUFFERS, plan.groups})) }
+        tile_to_shape(plan.stored, {plan.high, plan.pass, plan.buffers, plan.groups})) }
     local full, empty = mbarrier(variant.stages, 1), mbarrier(variant.stages, plan.groups)
     local k = size(X, 1)
     local n_weights = size(C, 0) * (variant.glu and 2 or 1) -- rows of the weight

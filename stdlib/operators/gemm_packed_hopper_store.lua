@@ -4,10 +4,10 @@
 local epilogue = require "cuttle.gemm_epilogue"
 local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
-local M = { BUFFERS = 2 }
+local M = {}
 
 local GROUP <const>, ROWS <const> = 128, 64
-local BUFFERS <const> = M.BUFFERS
+local BUFFERS <const> = 2 -- of a warp group, where a block has more to store than one of them holds
 local VECTOR <const> = 8 -- elements of C that a thread stores at once
 local WORDS <const> = 16 -- of 32 elements, which have an order
 
@@ -16,7 +16,9 @@ function M.plan(variant, plan)
   plan.high = variant.glu and ROWS // 2 or ROWS -- of what is stored
   if variant.c_dtype.bits ~= 16 then return end
   local line = gmma_layout(variant.c_dtype, "MN", plan.high * variant.c_dtype.bits // 8)
-  plan.stored = tile_to_shape(line, {plan.high, plan.pass, BUFFERS})
+  plan.buffers = BUFFERS
+  if plan.k_blocks > 1 then plan.buffers = math.min(BUFFERS, plan.stored_columns // plan.pass) end
+  plan.stored = tile_to_shape(line, {plan.high, plan.pass, plan.buffers})
   plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
   local along = plan.high // VECTOR
   plan.by_rows = tiled_copy(atom("UniversalCopy<u16>", variant.c_dtype),
@@ -115,9 +117,9 @@ function M.store(lane, C, row, column, sums, ending, group)
       column * passes + p
     local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, at_column}))
     if not move then return out:store(own, part.rows, at) end
-    local memory = lane.stored(_, _, p % BUFFERS)
+    local memory = lane.stored(_, _, p % plan.buffers)
     local write = put(lane, out, own, thr, at, memory)
-    if not group and i == 0 then tma_store_wait(BUFFERS - 1) end
+    if not group and i == 0 then tma_store_wait(plan.buffers - 1) end
     lane.together:sync()
     write()
     if not group then fence_proxy_async() end

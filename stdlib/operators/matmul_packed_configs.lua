@@ -63,8 +63,8 @@ end
 
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
 local function hopper_trouble(p, w, row)
-  local deep = (row and row.turn or row and row.k_blocks and 2 or 1) * require(HOPPER).step(p.dtype)
-    * (row and row.k_blocks or 1)
+  local deep = (row and row.turn or row and row.k_blocks and 2 or 1) * (row and row.k_blocks or 1)
+    * require(HOPPER).step(p.dtype, row)
   if w.shape[2] % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
   local why = operand_trouble(p, w)
   if why then return why end
@@ -181,7 +181,9 @@ end
 -- Of gemm_packed_hopper.lua, the largest tiles first. The first is taken of which there are nearly
 -- as many as multiprocessors, and whose columns are no more than A has rows, in steps of 64: TMA
 -- takes time for rows that are not there. `most`: no more blocks for each multiprocessor: launches
--- that begin early would put two on some. Measured on an H200 with u4 of 4096x4096 and 8192x8192.
+-- that begin early would put two on some. With groups of less than `least_group` a block's memory
+-- has no room for scales, or threads would spill registers. Measured on an H200 with u4 of
+-- 4096x4096 and 8192x8192.
 -- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
@@ -189,18 +191,29 @@ local many <const> = {
   { columns = 256, groups = 1, stages = 4, min_blocks = 1, of_group = 512 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     only_groups = true },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2, depth = 2,
+    least_group = 64 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, most = 1 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
+    least_group = 64 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, k_blocks = 2 },
+  { columns = 64, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
+    least_group = 64 },
   { columns = 64, groups = 2, stages = 8, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 1, stages = 8, min_blocks = 2 },
 }
--- The same of 8 bits, whose sums are in two or three fragments. With groups of less than
--- `least_group` threads would spill registers.
+-- The same of 8 bits, whose sums are in two or three fragments. `rather`: only if so much of the
+-- rounds that its tiles take is less than the rounds of the next row's. `only`: for activations of
+-- that type. `column_tiles`: of blocks that share K.
 local narrow <const> = {
+  { columns = 192, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 3,
+    least_group = 128, rather = 0.74 },
+  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 2,
+    least_group = 128, only = "f8e4m3" },
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 4,
-    least_group = 128 },
+    least_group = 128, only = "i8" },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2,
     column_tiles = 2 },
@@ -211,6 +224,7 @@ local narrow <const> = {
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
 local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring
+local WIDEST <const> = 256 -- columns
 
 local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 
@@ -224,16 +238,24 @@ local function is_for(row, p, w)
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
-    and (k_blocks == 1 or p.k % (2 * require(HOPPER).step(p.dtype) * k_blocks) == 0)
+    and (not row.only or row.only == p.dtype.name)
+    and (k_blocks == 1 or p.k % (2 * require(HOPPER).step(p.dtype, row) * k_blocks) == 0)
     and blocks <= (row.most or math.huge) * n_sms
     and (k_blocks == 1 or blocks <= n_sms and n <= row.columns * (row.column_tiles or 1)
       and not p.groups),
     blocks >= FULL * n_sms
 end
 
-local function is_full(row, p, w)
+-- Rounds in which all multiprocessors multiply the problem's tiles of a row.
+local function rounds_of(row, p)
+  local n, n_groups = sharing(p)
+  return cdiv(cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups, n_sms_of(p))
+end
+
+local function is_full(row, p, w, next_row)
   local can, fills = is_for(row, p, w)
   return can and fills
+    and (not row.rather or row.rather * rounds_of(row, p) < rounds_of(next_row, p))
 end
 
 -- What a configuration that somebody wants leaves out.
@@ -242,8 +264,8 @@ local plain <const> = { columns = 128, groups = 2, stages = 4, min_blocks = 1 }
 -- The row, and whether its tiles are as many.
 local function row_of_many(p, w)
   local list = many_of(p)
-  for _, row in ipairs(list) do
-    if is_full(row, p, w) then return row, true end
+  for i, row in ipairs(list) do
+    if is_full(row, p, w, list[i + 1]) then return row, true end
   end
   return list[#list], false
 end
@@ -251,16 +273,17 @@ end
 local function of_many(config, p, row)
   for key, value in pairs(row) do config[key] = value end
   config.of_group, config.only_groups = nil, nil
-  config.template, config.step = HOPPER, require(HOPPER).step(p.dtype)
-  config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
+  config.template = HOPPER
+  config.depth = config.depth
+    or DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16 // (config.lines or 1)
 end
 
 -- As many steps of K in a turn of the loop as make all addresses constants, if K has these. With
--- parts threads would spill registers.
+-- the widest tile in parts threads would spill registers.
 local function turn_of(config, p)
   local turn = math.max(config.depth, config.stages)
   local is_whole = turn % config.stages == 0 and turn % config.depth == 0
-  return is_whole and not config.parts
+  return is_whole and not (config.parts and config.columns == WIDEST)
     and p.k % (turn * config.step * (config.k_blocks or 1)) == 0 and turn or nil
 end
 
@@ -301,6 +324,7 @@ local function config_of(p, w, template, row, wanted)
   if is_many then of_many(config, p, row) else of_few(config, w, row) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   if is_many then
+    config.step = require(HOPPER).step(p.dtype, config)
     config.turn = config.turn or turn_of(config, p)
     config.odd = not config.turn and p.k // config.step % 2 == 1 or nil
   end

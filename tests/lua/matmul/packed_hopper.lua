@@ -69,6 +69,18 @@ try("u4", 140, 136, 512, 128, f8e4m3, true, {groups = 2, columns = 128, parts = 
 try("u4", 200, 72, 256, 64, i8, false, {groups = 1, columns = 192, parts = 3}, bf16)
 -- expect: packed hopper 128x128x128, u4	nil
 -- expect: packed hopper 64x192x128, u4	nil
+try("u4", 260, 72, 256, 128, f8e4m3, true, {groups = 2, columns = 256, parts = 2}, bf16)
+try("u4", 200, 72, 512, 128, f8e4m3, false, {groups = 2, columns = 192, parts = 3, turn = 4,
+  stages = 4, depth = 4}, bf16)
+-- expect: packed hopper 128x256x128, u4	nil
+-- expect: packed hopper 128x192x128, u4	nil
+
+-- Two lines of activations in a step.
+try("u4", 70, 72, 512, 64, bf16, true, {groups = 2, columns = 64, lines = 2, stages = 2})
+try("u4", 70, 72, 1024, 256, bf16, false, {groups = 1, columns = 64, lines = 2, k_blocks = 2,
+  turn = 4, stages = 2, depth = 4})
+-- expect: packed hopper 128x64x128, u4	nil
+-- expect: packed hopper 64x64x128, u4, K in 2	nil
 
 -- Four blocks share K, and two share that of two tiles of columns.
 try("u4", 70, 136, 1024, 128, f8e4m3, true, {groups = 2, columns = 64, k_blocks = 4}, bf16)
