@@ -16,7 +16,8 @@ local function names_function(name, message)
 end
 
 local x <const> = zeros(f32, 4)
-local wrong <const> = { {}, { nil, n = 1 }, { "a" }, { {} }, { true, true }, { 0 / 0 }, { x, "a" } }
+local wrong <const> = { {}, { nil, n = 1 }, { "a" }, { {} }, { true, true }, { 0 / 0 },
+  { x, "/nowhere/a" } } -- a file that cannot be written
 
 local function on_host(name, f)
   for _, args in ipairs(wrong) do
