@@ -19,13 +19,14 @@ static void walk_element(CtSlice *s, const CtSimtTma *t, const CtHistoryBox *b, 
   const char *in_global = b->global + u->off + i;
   int64_t at_shared = ct_dtype_count(t->dtype, u->place + i - s->p->bufs[t->shared].at);
   int64_t at_global = ct_dtype_count(t->dtype, u->off + i);
+  int64_t source = t->is_send ? s->r->team[s->step->rank].block : owner;
   bool is_inside = i >= u->from && i < u->to;
   if (!t->is_store && take_bytes(s, in_shared, bytes, b->lane)) {
     ct_slice_note_in(s, CT_LINEAGE_WRITES, t->shared, at_shared, b->lane, owner);
     if (is_inside) {
       ct_slice_want_all(s, memory_place(in_global), bytes, b->lane);
       ct_slice_name_wanted(s, bytes, t->global, at_global);
-      ct_slice_note_in(s, CT_LINEAGE_READS, t->global, at_global, b->lane, owner);
+      ct_slice_note_in(s, CT_LINEAGE_READS, t->global, at_global, b->lane, source);
     } else {
       ct_slice_want_zero(s, b->lane);
       ct_slice_add_row_of(s, CT_LINEAGE_ZEROS, b->lane, s->p->bufs[t->global].memory, 0, owner);

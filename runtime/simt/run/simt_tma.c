@@ -72,16 +72,16 @@ static void open_box(const CtWarp *w, const CtSimtTma *t, int lane, Box *b) {
              .first = given->numbers[CT_TMA_AT]};
   b->at = b->lo + given->lanes[CT_TMA_BOX_AT][lane] * b->bytes;
   b->hi = b->lo + shared->n * (int64_t)shared->elem_bytes - CT_TMA_UNIT;
+  if (t->is_send) { /* it has no map: all of it is inside, or outside the memory */
+    b->first = given->lanes[CT_TMA_CRD][lane];
+    b->extent[0] = t->box[0];
+    b->stride[0] = 1;
+    return;
+  }
   for (int i = 0; i < t->n; i++) {
     b->extent[i] = extent_of(given->numbers[CT_TMA_EXTENT + i] / t->div[i]);
     b->stride[i] = times(given->numbers[CT_TMA_STRIDE + i], t->mul[i]);
     b->crd[i] = given->lanes[CT_TMA_CRD + i][lane];
-  }
-  if (t->is_send) { /* all of it is inside, or outside the memory */
-    b->first = b->crd[0];
-    b->crd[0] = 0;
-    b->extent[0] = t->box[0];
-    b->stride[0] = 1;
   }
 }
 
