@@ -1,4 +1,5 @@
 -- tma_store to the shared memory of another block: types, parts of memory, ranks of each thread; nothing is found.
+-- needs sm_90
 local SIZE <const>, N <const> = 4, 32
 
 -- Thread i of each block sends row i of its memory to row `rank` of block (rank + i) % SIZE.
