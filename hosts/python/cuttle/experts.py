@@ -35,10 +35,11 @@ function _experts_layer(x, gate_up, down, k, tokens, places, ends, weights, opti
   return require "cuttle.expert_layer".expert_layer(x, inner(gate_up), inner(down),
     routing(k, tokens, places, ends, weights), options)
 end
-function _experts_backward(dy, x, gate_up, down, k, tokens, places, ends, weights, dx, dgate_up, ddown, dweights)
+function _experts_backward(dy, x, gate_up, down, k, tokens, places, ends, weights, dx, dgate_up, ddown, dweights,
+                           options)
   local dX, dG, dD, dw = require "cuttle.expert_layer".expert_layer_backward(dy, x, inner(gate_up), inner(down),
     routing(k, tokens, places, ends, weights),
-    {out = {tokens = dx, gate_up = inner(dgate_up), down = inner(ddown), weights = dweights}})
+    {out = {tokens = dx, gate_up = inner(dgate_up), down = inner(ddown), weights = dweights}, stream = options.stream})
   return dX, select(dG, 2, 0, 1), select(dD, 2, 0, 1), dw
 end
 function _experts_route_backward(dweights, logits, k, tokens, places, ends, weights, options)
@@ -59,7 +60,7 @@ class Routing(NamedTuple):
 def _call(function: str, *args: Any, **options: Any) -> Any:
     if not state().has_function(function):
         state().run(_CALL, "=experts")
-    return state().call(function, args, {key: value for key, value in options.items() if value is not None} or None)
+    return state().call(function, args, {key: value for key, value in options.items() if value is not None})
 
 
 def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optional[str] = None,
@@ -83,7 +84,7 @@ def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Rou
                           out: Optional[Sequence[Any]] = None) -> Tuple[Any, ...]:
     """The gradients of x, gate_up, down and routing.weights, by the gradient of the layer's result. `out`: these four;
     those of gate_up and down may be float32."""
-    made = _call("_experts_backward", dy, x, gate_up, down, *routing, *(out or ()))
+    made = _call("_experts_backward", dy, x, gate_up, down, *routing, *(out or (None,) * 4))
     return tuple(out or (_result(x, t) for t in made))
 
 

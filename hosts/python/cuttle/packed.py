@@ -20,22 +20,39 @@ _CALL = """local packed = require "cuttle.packed_weights"
 local function last(t) return t and rank(t) == 3 and select(t, 1, 2, 0) or t end
 local function first(t) return rank(t) == 3 and select(t, 2, 0, 1) or t end
 local function flat(t) return view(t, size(t)) end
-function _packed_pack(codes, scales, points, name)
+-- Packing is not in the caller's stream: what that has begun ends before, and packing before it goes on.
+local function apart(options, f, ...)
+  if not (options and options.stream) then return f(...) end
+  synchronize()
+  local results = table.pack(f(...))
+  synchronize()
+  return table.unpack(results, 1, results.n)
+end
+local function pack(codes, scales, points, name)
   if scales.dtype == u8 then scales = recast(scales, f8ue8m0) end
   local w = packed.pack_weights(last(codes),
     {type = name ~= "" and name or nil, scales = last(scales), zero_points = last(points)})
   return w.type, w.most_zero, recast(flat(w.codes), i32), flat(w.scales), w.zeros and recast(flat(w.zeros), i32)
 end
-function _packed_quantize(W, options)
-  local codes, scales, points = packed.quantize_weights(last(W), options)
+function _packed_pack(codes, scales, points, name, options)
+  return apart(options, pack, codes, scales, points, name)
+end
+local function quantize(W, how)
+  local codes, scales, points = packed.quantize_weights(last(W), how)
   return first(codes), first(scales), points and first(points)
 end
-function _packed_dequantize(of, name)
-  return first(packed.weight_of(of):dequantize(name == "f16" and f16 or bf16))
+function _packed_quantize(W, name, group, zero_points, options)
+  return apart(options, quantize, W, {type = name, group = group, zero_points = zero_points})
 end
-function _packed_matmul(x, of, out)
+function _packed_dequantize(of, name, options)
+  return apart(options, function()
+    return first(packed.weight_of(of):dequantize(name == "f16" and f16 or bf16))
+  end)
+end
+function _packed_matmul(x, of, out, options)
   local w = packed.weight_of(of)
-  return matmul(x, w, out or zeros(x.dtype, row_major{size(x, 0), w.shape[1]}):to(x.device))
+  out = out or zeros(x.dtype, row_major{size(x, 0), w.shape[1]}):to(x.device)
+  return matmul(x, w, out, {stream = options and options.stream})
 end"""
 
 
@@ -57,10 +74,10 @@ def fields(w: Any) -> Any:
     return dict(of, shape=list(w.shape[-2:] + w.shape[:-2]))
 
 
-def _call(function: str, *args: Any, **options: Any) -> Any:
+def _call(function: str, *args: Any) -> Any:
     if not state().has_function(function):
         state().run(_CALL, "=packed")
-    return state().call(function, args, options or None)
+    return state().call(function, args, {})  # with options, which have the tensors' stream
 
 
 def _memory(like: Any, t: Any) -> Any:
@@ -83,7 +100,7 @@ def pack_weights(codes: Any, scales: Any, type: Optional[str] = None, zero_point
 
 def quantize_weights(w: Any, type: str, group: int = 128, *, zero_points: bool = False) -> PackedWeight:
     """Rounds a weight of floats (N, K) or (E, N, K), and packs it: each `group` of elements of K has a scale."""
-    made = _call("_packed_quantize", w, type=type, group=group, zero_points=zero_points)
+    made = _call("_packed_quantize", w, type, group, zero_points)
     codes, scales, points = (*(_memory(w, t) for t in made), None)[:3]
     return pack_weights(codes, scales, type, points)
 
