@@ -182,8 +182,9 @@ end
 -- as many as multiprocessors, and whose columns are no more than A has rows, in steps of 64: TMA
 -- takes time for rows that are not there. `most`: no more blocks for each multiprocessor: launches
 -- that begin early would put two on some. With groups of less than `least_group` a block's memory
--- has no room for scales, or threads would spill registers. Measured on an H200 with u4 of
--- 4096x4096 and 8192x8192.
+-- has no room for scales, or threads would spill registers. `lines` are for codes of 4 bits, of
+-- which enough steps are on their way; with less than `least_rows` of A one line was faster.
+-- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
 -- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
@@ -191,9 +192,10 @@ local many <const> = {
   { columns = 256, groups = 1, stages = 4, min_blocks = 1, of_group = 512 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     only_groups = true },
-  { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2, depth = 2,
-    least_group = 64 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
+    least_group = 64, least_rows = 112 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2 },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 1, most = 1, lines = 2, least_group = 64 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, most = 1 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
   { columns = 128, groups = 1, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
@@ -224,7 +226,7 @@ local narrow <const> = {
   { columns = 64, groups = 1, stages = 6, min_blocks = 2 },
 }
 local ROWS <const>, FULL <const>, DEPTH_BITS <const> = 64, 0.9, 32 -- of codes in the ring
-local WIDEST <const> = 256 -- columns
+local WIDEST <const>, LINED_BITS <const> = 256, 4 -- columns; bits of codes with lines
 
 local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 
@@ -239,7 +241,9 @@ local function is_for(row, p, w)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
     and (not row.only or row.only == p.dtype.name)
-    and (k_blocks == 1 or p.k % (2 * require(HOPPER).step(p.dtype, row) * k_blocks) == 0)
+    and (not row.lines or formats.formats[w.type].bits == LINED_BITS)
+    and n >= (row.least_rows or 0)
+    and p.k % (require(HOPPER).step(p.dtype, row) * (k_blocks == 1 and 1 or 2 * k_blocks)) == 0
     and blocks <= (row.most or math.huge) * n_sms
     and (k_blocks == 1 or blocks <= n_sms and n <= row.columns * (row.column_tiles or 1)
       and not p.groups),
@@ -274,8 +278,8 @@ local function of_many(config, p, row)
   for key, value in pairs(row) do config[key] = value end
   config.of_group, config.only_groups = nil, nil
   config.template = HOPPER
-  config.depth = config.depth
-    or DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16 // (config.lines or 1)
+  config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
+    // (config.lines or 1)
 end
 
 -- As many steps of K in a turn of the loop as make all addresses constants, if K has these. With
