@@ -77,16 +77,18 @@ def helion_ways(name, args):
 
 
 def data(rows, columns):
-    torch.manual_seed(0)
+    # A generator of its own: after a capture that failed, PyTorch's own generator refuses to draw.
+    draws = torch.Generator(device=DEVICE).manual_seed(0)
     made = {"x": (rows, columns), "up": (rows, columns), "w": (columns,), "b": (columns,)}
-    made = {name: torch.randn(shape, device=DEVICE, dtype=torch.bfloat16) for name, shape in made.items()}
+    made = {name: torch.randn(shape, generator=draws, device=DEVICE, dtype=torch.bfloat16)
+            for name, shape in made.items()}
     made["w"] = made["w"].abs() + 0.5
     for t in made.values():
         t.requires_grad_()
     angles = torch.arange(rows, device=DEVICE)[:, None] * torch.logspace(0, -4, columns // 2, device=DEVICE)
     if columns <= MOST_COLUMNS["rotary_halves"]:
         made |= {"cos": angles.cos(), "sin": angles.sin(), "position": torch.arange(rows, device=DEVICE)[:, None]}
-    made["target"] = torch.randint(0, columns, (rows,), device=DEVICE)
+    made["target"] = torch.randint(0, columns, (rows,), generator=draws, device=DEVICE)
     return made
 
 
