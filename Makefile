@@ -160,7 +160,7 @@ LAWS_SRC := $(wildcard tests/laws/*.c)
 EMBED_SRC := $(wildcard examples/embed/*.c)
 WEB_SRC := hosts/web/src/web.c
 PYTHON_SRC := $(wildcard hosts/python/src/*.c)
-PYTHON_FILES := $(wildcard hosts/python/cuttle/*)
+PYTHON_FILES := $(filter-out %__pycache__,$(wildcard hosts/python/cuttle/*))
 
 VARIANT_OBJ := $(foreach isa,$(ISAS),$(VARIANT_SRC:%.c=$(BUILD)/%.$(isa).o))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(VARIANT_OBJ) $(BUILD)/gen/stdlib.o
