@@ -131,6 +131,11 @@ local function bound(p, v)
   return p.C.dtype == f32 and 0 or 0.01 * math.abs(v)
 end
 
+local function differs(p, got, v)
+  local apart = math.abs(got - v)
+  return apart > bound(p, v) or apart ~= apart
+end
+
 local function wide(t) return reference.cast(host(t), f64) end
 
 -- The elements of C (M,N) in groups, by their number, where they are not 7.
@@ -158,8 +163,7 @@ local function n_wrong_of_groups(p)
   for i = 0, size(got, 0) - 1 do
     for j = 0, size(got, 1) - 1 do
       local v = want[i * size(got, 1) + j] or 7
-      local apart = math.abs(got[{i, j}] - v)
-      if apart > bound(p, v) or apart ~= apart then wrong = wrong + 1 end
+      if differs(p, got[{i, j}], v) then wrong = wrong + 1 end
     end
   end
   return wrong
@@ -172,8 +176,7 @@ local function n_wrong(p)
     for j = 0, p.n - 1 do
       local factor = p.how.alpha * (p.how.scale_a and 2 or 1)
       local v = factor * want[{i, j}] + 7 * p.how.beta + (p.how.bias and 1 or 0)
-      local apart = math.abs(got[{i, j}] - v)
-      if apart > bound(p, v) or apart ~= apart then wrong = wrong + 1 end
+      if differs(p, got[{i, j}], v) then wrong = wrong + 1 end
     end
   end
   return wrong

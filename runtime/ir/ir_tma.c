@@ -165,7 +165,18 @@ static CtVal coordinate(CtTmaTile *d, int dim, int64_t more, bool *fits) {
   return ct_ir_val(d->ir, at, CT_i32);
 }
 
-/* The smallest step along a mode that the map's dimensions count; what loops step must be a multiple. */
+static void append(CtIr *ir, CtOp op, const CtTma *tma) {
+  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
+  CtVal v = ct_ir_append(ir, op, CT_VOID);
+  if (own == NULL || v == 0) {
+    ir->failed = true;
+    return;
+  }
+  *own = *tma;
+  ir->insts[v].u.tma = own;
+}
+
+/* Adds the copy of one box: that at `place` of the shared tile, `more` beyond the tile's coordinates. */
 static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64_t *more,
                                 int64_t place) {
   CtIr *ir = d->ir;
@@ -199,14 +210,7 @@ static CtStatus add_instruction(CtTmaTile *d, CtOp op, uint32_t map, const int64
            : place == 0         ? offset
                         : ct_ir_int(ir, ct_ir_int_op(ir, CT_INT_ADD, offset, ct_int(place)));
   tma.offset = ct_ir_val(ir, offset, CT_i32);
-  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
-  CtVal v = ct_ir_append(ir, op, CT_VOID);
-  if (own == NULL || v == 0) {
-    ir->failed = true;
-    return CT_OK;
-  }
-  *own = tma;
-  ir->insts[v].u.tma = own;
+  append(ir, op, &tma);
   return CT_OK;
 }
 
@@ -313,14 +317,7 @@ static int64_t size_in_row(CtIr *ir, const CtView *v, CtErr *err) {
 
 /* Adds one that has no map. */
 static CtStatus add_without_map(CtIr *ir, CtOp op, const CtTma *tma) {
-  CtTma *own = ct_arena_alloc(&ir->arena, sizeof *own);
-  CtVal v = ct_ir_append(ir, op, CT_VOID);
-  if (own == NULL || v == 0) {
-    ir->failed = true;
-    return CT_OK;
-  }
-  *own = *tma;
-  ir->insts[v].u.tma = own;
+  append(ir, op, tma);
   ct_ir_align_shared(ir, tma->buf, CT_TMA_UNIT);
   ct_ir_written(ir, tma->buf);
   return CT_OK;
