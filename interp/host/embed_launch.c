@@ -153,19 +153,15 @@ static const cuttle_Launch *complete(const cuttle_Launch *given, cuttle_Launch *
   return room;
 }
 
-/* Field by field: a compound literal is made narrow and copied wide, which stalls. */
+/* What hosts cannot say is 0. Field by field: a compound literal is made narrow and copied wide, which stalls. */
 static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
+  memset(c, 0, sizeof *c);
   c->grid = dim3_of(o->grid);
   c->block = dim3_of(o->block);
   c->cluster = cluster_of(o->cluster);
   c->cooperative = o->cooperative != 0;
   c->pdl = o->pdl != 0;
   c->shared_bytes = o->shared_bytes;
-  c->stream = NULL;
-  c->stream_device = NULL;
-  c->has_cpu_stream = false;
-  c->cpu_stream = 0;
-  c->check = c->check_nan = c->check_overflow = c->check_no_global = false;
 }
 
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,

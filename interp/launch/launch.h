@@ -30,11 +30,10 @@ enum { LAUNCH_MAX_SPECS = 256 }; /* of one kernel; then it forgets them all */
 
 typedef struct LaunchConfig {
   CtDim3 grid, block;
-  CtDim3 cluster;   /* {1,1,1}: none */
-  bool cooperative; /* all blocks are resident at once */
-  bool pdl;         /* may begin before the launch before it has ended */
-  bool
-      deterministic; /* a promise, which `check` looks at: the order of blocks and warps changes no bit */
+  CtDim3 cluster;        /* {1,1,1}: none */
+  bool cooperative;      /* all blocks are resident at once */
+  bool pdl;              /* may begin before the launch before it has ended */
+  bool deterministic;    /* a promise that `check` looks at: no order changes a bit */
   unsigned shared_bytes; /* dynamic, asked for by the script, beside the kernel's own */
   CtStream stream;
   CtDevice *stream_device; /* NULL: the device's own stream */
