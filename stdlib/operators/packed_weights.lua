@@ -56,6 +56,16 @@ local function codes_of(op, W, format)
       or "")
 end
 
+-- Elements of K of a group, if there are so many groups.
+local function group_of_columns(op, scales, columns, k)
+  local group = k // columns
+  if columns > 1 and (k % columns ~= 0 or group < LEAST_GROUP or group & group - 1 ~= 0) then
+    tiles.fail(op, "scales is %s, so a group has %d elements of K = %d; expected %d, 32, 64 or a "
+      .. "larger power of two, or all of K", scales.layout, group, k, LEAST_GROUP)
+  end
+  return group
+end
+
 -- Elements of K of each scale.
 local function group_of(op, scales, n, k, groups)
   local columns = rank(scales) == 1 and 1 or size(scales, 1)
@@ -65,12 +75,7 @@ local function group_of(op, scales, n, k, groups)
     tiles.fail(op, "scales is %s; expected %s, where group divides K = %d", scales.layout,
       groups and ("(%d,K/group,%d)"):format(n, groups) or ("(%d) or (%d,K/group)"):format(n, n), k)
   end
-  local group = k // columns
-  if columns > 1 and (group < LEAST_GROUP or group & group - 1 ~= 0) then
-    tiles.fail(op, "scales is %s, so a group has %d elements of K = %d; expected %d, 32, 64 or a "
-      .. "larger power of two, or all of K", scales.layout, group, k, LEAST_GROUP)
-  end
-  return group
+  return group_of_columns(op, scales, columns, k)
 end
 
 -- Scales or zero points as (N, K/group, G).
@@ -78,29 +83,36 @@ local function by_groups(t)
   return matrices.in_groups(rank(t) == 1 and view(t, layout({ size(t), 1 }, { stride(t), 0 })) or t)
 end
 
+local function check_device(op, t, name, like, like_name)
+  if t.device ~= like.device then
+    tiles.fail(op, "%s is on %s but %s is on %s; expected both on one device", name, t.device,
+      like_name, like.device)
+  end
+end
+
 local function check_scales(op, scales, W)
   arguments.check_tensor(op, scales, "scales", "(N,K/group)", "it launches a kernel")
   if not float_types[scales.dtype.name] and not narrow_scales[scales.dtype.name] then
     tiles.fail(op, "scales are %s; expected f32, f16, bf16, f8ue8m0 or f8ue4m3", scales.dtype)
-  elseif scales.device ~= W.device then
-    tiles.fail(op, "scales is on %s but W is on %s; expected both on one device", scales.device,
-      W.device)
+  end
+  check_device(op, scales, "scales", W, "W")
+end
+
+local function check_takes_zeros(op, name, format, type_name)
+  if not format.is_integer then
+    tiles.fail(op, "%s are given, but the type is %s, whose codes stand for numbers of a table; "
+      .. "leave them out", name, type_name)
   end
 end
 
 local function check_zeros(op, zeros, scales, format, name)
-  if not format.is_integer then
-    tiles.fail(op, "zero_points are given, but the type is %s, whose codes stand for numbers of a "
-      .. "table; leave them out", name)
-  end
+  check_takes_zeros(op, "zero_points", format, name)
   arguments.check_tensor(op, zeros, "zero_points", "of the shape of scales", "it launches a kernel")
   if zeros.dtype ~= u8 or tostring(zeros.shape) ~= tostring(scales.shape) then
     tiles.fail(op, "zero_points is %s of %s; expected u8 %s, as scales is", zeros.dtype,
       zeros.layout, tostring(layout(scales.shape)))
-  elseif zeros.device ~= scales.device then
-    tiles.fail(op, "zero_points is on %s but scales is on %s; expected both on one device",
-      zeros.device, scales.device)
   end
+  check_device(op, zeros, "zero_points", scales, "scales")
 end
 
 -- {====== Packing ======
@@ -230,29 +242,68 @@ function M.pack_weights(W, options)
   return w
 end
 
--- A tensor with so many modes in front, seen as those of a packed weight.
-local function in_lanes(op, t, name, rows, n)
+-- {====== Weights that were stored ======
+
+local word_types <const> = { i32 = true, u32 = true }
+local expected <const> = { [word_types] = "i32 or u32", [float_types] = "f32, f16 or bf16" }
+
+-- A tensor of one of these types with so many modes in front, seen as those of a packed weight.
+local function in_lanes(op, of, name, types, rows, n)
+  local t = of[name]
   arguments.check_tensor(op, t, name, "of a packed weight", "it makes one")
-  if size(t) ~= rows * n or size(t) ~= cosize(t.layout) then
+  check_device(op, t, name, of.codes, "codes")
+  if not types[t.dtype.name] then
+    tiles.fail(op, "%s are %s; expected %s", name, t.dtype, expected[types])
+  elseif size(t) ~= rows * n or size(t) ~= cosize(t.layout) then
     tiles.fail(op, "%s is %s; expected %d elements, one after another", name, t.layout, rows * n)
   end
   return view(t, layout{ rows, n })
 end
 
+local function is_count(x) return math.type(x) == "integer" and x > 0 end
+
+-- N, K and, of groups, G.
+local function stored_extents(op, of)
+  local list, words = type(of.shape) == "table" and of.shape or {}, {}
+  local n, k, groups = table.unpack(list)
+  if not (is_count(n) and is_count(k) and k % K_STEP == 0 and is_count(groups or 1)) then
+    for i, extent in ipairs(list) do words[i] = tostring(extent) end
+    tiles.fail(op, "shape is {%s}; expected {N, K} or {N, K, G}, whole numbers, of which K is a "
+      .. "multiple of %d", table.concat(words, ", "), K_STEP)
+  end
+  return n, k, groups
+end
+
+local function stored_zeros(op, of, format, n)
+  if of.zeros == nil then return nil, 0 end
+  check_takes_zeros(op, "zeros", format, of.type)
+  if math.type(of.most_zero) ~= "integer" then
+    tiles.fail(op, "zeros are given, and most_zero is %s; expected that field of the same weight",
+      of.most_zero)
+  end
+  return recast(in_lanes(op, of, "zeros", word_types, 1, n), u32), of.most_zero
+end
+
 --- weight_of{type =, shape =, codes =, scales =, zeros =, most_zero =} -> the packed weight with
---- these fields of another one, whose tensors may be flat, and codes i32.
+--- these fields of another one, whose tensors may be flat, and codes and zeros i32.
 function M.weight_of(of)
   local op = "weight_of"
+  if type(of) ~= "table" then
+    tiles.fail(op, "%s instead of the fields of a packed weight", tiles.type_name(of))
+  end
   local format = formats.find(op, of.type)
-  local n, k, groups = table.unpack(of.shape)
+  local n, k, groups = stored_extents(op, of)
   local n_strips = cdiv(n, ROWS) * (groups or 1)
   local n_pairs = 8 * n_strips
-  local codes = in_lanes(op, of.codes, "codes", 4, n_strips * (k // formats.unit(format)) * LANES)
-  local n_groups = math.max(size(of.scales) // (2 * n_pairs), 1)
-  local scales = in_lanes(op, of.scales, "scales", 2, n_pairs * n_groups)
-  return new_weight{ type = of.type, shape = { n, k, groups }, group = k // n_groups,
-    codes = recast(codes, u32), scales = scales, most_zero = of.most_zero or 0,
-    zeros = of.zeros and recast(in_lanes(op, of.zeros, "zeros", 1, n_pairs * n_groups), u32) }
+  local codes = in_lanes(op, of, "codes", word_types, 4,
+    n_strips * (k // formats.unit(format)) * LANES)
+  arguments.check_tensor(op, of.scales, "scales", "of a packed weight", "it makes one")
+  local columns = math.max(size(of.scales) // (2 * n_pairs), 1)
+  local scales = in_lanes(op, of, "scales", float_types, 2, n_pairs * columns)
+  local zeros, most_zero = stored_zeros(op, of, format, n_pairs * columns)
+  return new_weight{ type = of.type, shape = { n, k, groups }, scales = scales, zeros = zeros,
+    group = group_of_columns(op, of.scales, columns, k), codes = recast(codes, u32),
+    most_zero = most_zero }
 end
 
 -- {====== Its methods ======
