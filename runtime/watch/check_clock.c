@@ -261,7 +261,7 @@ static void sync_mbarrier(CtCheckWorker *k, const CtSyncNote *note) {
   int own = k->k->rank;
   size_t slot = ct_clock_slot_index(c, note->rank, note->buf, note->slot);
   uint32_t *acc = ct_clock_row(c, c->acc, slot), *done = ct_clock_row(c, c->done, slot);
-  if (note->kind != CT_SYNC_COMPLETE) { /* of a copy, its beginning is looked at */
+  if (note->kind != CT_SYNC_COMPLETE) { /* of a copy, its beginning counts */
     ct_clock_look_at_use(k, note, slot);
   }
   if (note->kind == CT_SYNC_ISSUE) {

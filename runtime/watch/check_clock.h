@@ -67,17 +67,11 @@ typedef struct CtFarArrival {
   int64_t block, slot;
 } CtFarArrival;
 
-/* The last tma_store of a warp; clock 0: there was none. */
+/* The last tma_store of a warp, or from the memory of a block to an mbarrier of another block; clock 0: there was none. */
 typedef struct CtLastStore {
   uint32_t clock, in, buf;
   int32_t thread;
 } CtLastStore;
-
-/* The last copy from the memory of a block to an mbarrier of another block; clock 0: there was none. */
-typedef struct CtSentCopy {
-  uint32_t clock, in, buf;
-  int32_t thread;
-} CtSentCopy;
 
 /* What an ST_ASYNC hands on when its bytes come: what its warp knew when it began. */
 typedef struct CtPromise {
@@ -107,7 +101,7 @@ struct CtClocks {
   uint32_t *copies; /* and how many of these have completed, in the same order */
   uint32_t *copied_in;  /* by rank and slot: the instruction of the last one */
   CtPromise **promised; /* by rank and slot: of the stores under way, the oldest first */
-  CtSentCopy *sent;     /* by rank, and rank and slot of the barrier */
+  CtLastStore *sent;    /* by rank, and rank and slot of the barrier */
   CtArena ends;         /* CtCheckEvent.ends */
   uint32_t *turns;      /* by rank and slot: its complete phases */
   uint32_t

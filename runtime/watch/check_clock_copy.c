@@ -1,5 +1,4 @@
 /* check_clock_copy.c: what clocks keep of copies to other blocks of a cluster: see check_clock.h. */
-#include <stdio.h>
 #include <string.h>
 
 #include "check_clock_row.h"
@@ -57,7 +56,7 @@ const uint32_t *ct_clock_ends(CtCheckWorker *k, const CtAccess *a, uint32_t rank
 
 /* --- what a block sends of its memory --------------------------------------------------------------------------- */
 
-static CtSentCopy *sent_to(const CtClocks *c, int rank, int to, uint32_t slot) {
+static CtLastStore *sent_to(const CtClocks *c, int rank, int to, uint32_t slot) {
   return &c->sent[((size_t)rank * c->n_blocks + (size_t)to) * c->n_slots + slot];
 }
 
@@ -65,37 +64,26 @@ void ct_clock_note_sent(CtCheckWorker *k, const CtAccess *a) {
   const CtClocks *c = k->clocks;
   size_t slot = ct_clock_slot_index(c, a->bar_rank, a->bar, a->bar_slot);
   *sent_to(c, k->k->rank, a->bar_rank, (uint32_t)(slot % c->n_slots)) =
-      (CtSentCopy){.clock = c->begun[slot] + 1,
-                   .in = ct_check_index(k, a->in),
-                   .buf = a->buf_index,
-                   .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))};
+      (CtLastStore){.clock = c->begun[slot] + 1,
+                    .in = ct_check_index(k, a->in),
+                    .buf = a->buf_index,
+                    .thread = ct_check_thread(a->w->index, ct_first_lane(a->mask))};
 }
 
 /* Reports the last copy to a barrier of another block if no warp of this one has learnt of its end. */
 static void look_at_sent(CtCheckWorker *k, int to, uint32_t slot) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
-  const CtSentCopy *last = sent_to(c, rank, to, slot);
+  const CtLastStore *last = sent_to(c, rank, to, slot);
   bool is_over = last->clock == 0 || k->n_races > 0;
-  char text[300];
   for (int32_t i = 0; i < (int32_t)c->n_warps && !is_over; i++) {
     is_over = ct_clock_warp_row(c, rank, i)[ct_clock_of_slot(c, to, slot)] >= last->clock;
   }
-  if (is_over) {
-    return;
+  if (!is_over) {
+    ct_clock_report_unread(k, last,
+                           ": nothing tells it that the phase of its mbarrier is over; put "
+                           "sync_cluster() after the other block's wait");
   }
-  snprintf(
-      text, sizeof text,
-      "tma_store: the block may end before this has read %.80s: nothing tells it that the phase of "
-      "its mbarrier is over; put sync_cluster() after the other block's wait",
-      k->k->job->program->bufs[last->buf].name);
-  ct_finding_note_text(k,
-                       (CtFound){.kind = CT_CHECK_TMA,
-                                 .in = last->in,
-                                 .buf = last->buf,
-                                 .block = k->k->block,
-                                 .thread = last->thread},
-                       text);
 }
 
 void ct_clock_look_at_sent(CtCheckWorker *k) {

@@ -97,6 +97,19 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
                        text);
 }
 
+void ct_clock_report_unread(CtCheckWorker *k, const CtLastStore *last, const char *why) {
+  char text[300];
+  snprintf(text, sizeof text, "tma_store: the block may end before this has read %.80s%s",
+           k->k->job->program->bufs[last->buf].name, why);
+  ct_finding_note_text(k,
+                       (CtFound){.kind = CT_CHECK_TMA,
+                                 .in = last->in,
+                                 .buf = last->buf,
+                                 .block = k->k->block,
+                                 .thread = last->thread},
+                       text);
+}
+
 void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
@@ -115,23 +128,14 @@ static void look_at_store(CtCheckWorker *k, int32_t warp) {
   int rank = k->k->rank;
   const CtLastStore *last = &c->stores[(size_t)rank * c->n_warps + (size_t)warp];
   bool is_committed = *ct_clock_groups_of(c, rank, warp, CT_AGENT_BULK) >= last->clock;
-  char text[300];
-  if (ct_clock_warp_row(c, rank, warp)[ct_clock_of_agent(c, rank, warp, CT_AGENT_BULK)] >=
+  if (ct_clock_warp_row(c, rank, warp)[ct_clock_of_agent(c, rank, warp, CT_AGENT_BULK)] <
       last->clock) {
-    return;
+    ct_clock_report_unread(
+        k, last,
+        is_committed ? "; let its thread reach tma_store_wait(0)"
+                     : "; let its thread reach tma_store_commit(), which makes a group of it, and "
+                       "then tma_store_wait(0)");
   }
-  snprintf(text, sizeof text, "tma_store: the block may end before this has read %.80s; %s",
-           k->k->job->program->bufs[last->buf].name,
-           is_committed ? "let its thread reach tma_store_wait(0)"
-                        : "let its thread reach tma_store_commit(), which makes a group of it, and "
-                          "then tma_store_wait(0)");
-  ct_finding_note_text(k,
-                       (CtFound){.kind = CT_CHECK_TMA,
-                                 .in = last->in,
-                                 .buf = last->buf,
-                                 .block = k->k->block,
-                                 .thread = last->thread},
-                       text);
 }
 
 /* Reports a copy to a barrier of the block if no warp has waited for it: the block may end

@@ -82,5 +82,7 @@ void ct_clock_forget_promise(const CtCheckWorker *k, CtPromise **at);
 void ct_clock_forget_promises(const CtCheckWorker *k, size_t first, size_t n);
 /* Reports copies from the block's memory of which it does not know that they are over. */
 void ct_clock_look_at_sent(CtCheckWorker *k);
+/* Reports a store that may not have read the memory of the block when that ends; why: ends the sentence. */
+void ct_clock_report_unread(CtCheckWorker *k, const CtLastStore *last, const char *why);
 
 #endif
