@@ -180,7 +180,7 @@ end
 
 -- Of gemm_packed_hopper.lua, the largest tiles first. The first is taken of which there are nearly
 -- as many as multiprocessors, and whose columns are no more than A has rows, in steps of 64: TMA
--- takes time for rows that are not there. `most`: no more blocks for each multiprocessor: launches
+-- also waits for rows that are not there. `most`: no more blocks for each multiprocessor: launches
 -- that begin early would put two on some. With groups of less than `least_group` a block's memory
 -- has no room for scales, or threads would spill registers. `lines` are for codes of 4 bits, of
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.

@@ -149,7 +149,7 @@ local fraction_bits <const> = { f16 = 10, bf16 = 7 }
 local function moved_left(w, n) return n >= 0 and w << n or w >> -n end
 
 -- The pair whose codes' last bits are at `bit` of both halves; of: a format with how many bits of
--- fraction and, but for the sign, of all there are, and the factor by type.
+-- fraction there are, how many without the sign, and the factor by type.
 local function float_pair(of, dtype, w, bit)
   local at = fraction_bits[dtype.name] - of.fraction
   local sign = moved_left(w, 15 - of.magnitude - bit) & u32(0x80008000)

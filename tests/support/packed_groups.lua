@@ -1,7 +1,7 @@
 -- packed_groups.lua: products of groups of rows with a packed weight each, against plain loops:
 -- try(name, T, config, how). how: G, N, K, group, M rows of products, T rows of A; has_zeros, glu,
 -- gather, scatter, add; C, the type of C. Codes are small, scales powers of two, so all sums are
--- exact but for C's rounding.
+-- exact until C rounds them.
 local packed = require "cuttle.packed_weights"
 local formats = require "cuttle.packed_formats"
 local operator = require "cuttle.matmul"
