@@ -286,15 +286,33 @@ cuttle_Status cuttle_launch(cuttle_State *S, cuttle_Kernel *kernel, cuttle_Dim3 
    all later ones. A kernel counts as writing a tensor if some line of it does. */
 uint64_t cuttle_written(const cuttle_State *S);
 
+/* What a launch on the CPU engine is checked for, like the launch option `check` of scripts: bits. A launch with
+   findings fails, and cuttle_error lists them. */
+enum {
+  CUTTLE_CHECK = 1,          /* races, deadlocks, accesses outside tensors and the like */
+  CUTTLE_CHECK_NAN = 2,      /* NaN as well */
+  CUTTLE_CHECK_OVERFLOW = 4, /* integers that do not fit, as well */
+  CUTTLE_CHECK_NO_GLOBAL = 8 /* no races in global memory */
+};
+
+/* The order of what a launch prints. */
+typedef enum cuttle_PrintOrder {
+  CUTTLE_PRINT_BY_THREAD,
+  CUTTLE_PRINT_AS_RUN /* by block, and in a block as its threads ran */
+} cuttle_PrintOrder;
+
 /* How a kernel is launched. Set `size`, grid and block, and leave the other fields that you do not need zero. */
 typedef struct cuttle_Launch {
   size_t size;                      /* sizeof(cuttle_Launch), as in cuttle_Options */
   cuttle_Dim3 grid, block, cluster; /* 1 block, or zero, means no cluster */
   uint32_t shared_bytes;            /* dynamic shared memory, added to the kernel's own */
   int use_stream;                   /* not 0: launch in `stream`, else in the state's stream */
-  void *stream;    /* a CUstream of the arguments' device; the CPU engine ignores it */
-  int pdl;         /* not 0: may begin before the previous launch has ended */
-  int cooperative; /* not 0: all blocks are resident at once */
+  void *stream;      /* a CUstream of the arguments' device; the CPU engine ignores it */
+  int pdl;           /* not 0: may begin before the previous launch has ended */
+  int cooperative;   /* not 0: all blocks are resident at once */
+  int deterministic; /* not 0: a promise that no order changes a bit, which `check` looks at */
+  cuttle_PrintOrder print_order;
+  unsigned check; /* 0: not checked; else CUTTLE_CHECK and what else */
 } cuttle_Launch;
 
 /* cuttle_launch with all of a launch's options. In a stream that is being captured into a CUDA graph, a

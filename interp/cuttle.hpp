@@ -400,6 +400,9 @@ public:
   Launch &shared_bytes(std::uint32_t bytes) { return options_.shared_bytes = bytes, *this; }
   Launch &pdl(bool on = true) { return options_.pdl = on, *this; }
   Launch &cooperative(bool on = true) { return options_.cooperative = on, *this; }
+  Launch &deterministic(bool on = true) { return options_.deterministic = on, *this; }
+  Launch &print_order(cuttle_PrintOrder order) { return options_.print_order = order, *this; }
+  Launch &check(unsigned what = CUTTLE_CHECK) { return options_.check = what, *this; }
   Launch &stream(void *s) { /* a CUstream */
     options_.use_stream = 1;
     options_.stream = s;

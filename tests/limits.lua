@@ -15,7 +15,7 @@ local limits <const> = {
       "bind_device.c MAX_BATCHES", "bind_sync.c MAX_NAMED", "bind_sync.c MAX_SLOTS",
       "ir_recast.c MAX_RECAST", "front_state.h FRONT_MAX_NIL_VARS", "front_state.h FRONT_MAX_OPS",
       "launch_config.c MAX_BLOCK", "launch_config.c MAX_BLOCK_Z", "launch_config.c MAX_CLUSTER",
-      "launch_config.c MAX_GRID_YZ",
+      "launch_config.c MAX_GRID_YZ", "launch_config.c MAX_SHARED",
       "launch.h LAUNCH_MAX_ARGS", "launch.h LAUNCH_MAX_SLOTS", "launch.h LAUNCH_MAX_DEPTH",
       "bind_kernel.c MAX_PREPARED", "rewrite_scope.c MAX_GOTOS",
       "front_learn.c MAX_TRACES", "front_record.h RECORD_MAX_NESTED",

@@ -42,9 +42,10 @@ static const WatcherKind kind = {
 
 static const Field kernel_fields[] = {FIELD(Kernel, name), FIELD_AS("file", Kernel, chunk),
                                       FIELD(Kernel, line)};
-static const Field config_fields[] = {FIELD(LaunchConfig, grid), FIELD(LaunchConfig, block),
-                                      FIELD(LaunchConfig, cluster), FIELD(LaunchConfig, pdl),
-                                      FIELD(LaunchConfig, cooperative)};
+static const Field config_fields[] = {
+    FIELD(LaunchConfig, grid),        FIELD(LaunchConfig, block),
+    FIELD(LaunchConfig, cluster),     FIELD(LaunchConfig, pdl),
+    FIELD(LaunchConfig, cooperative), FIELD(LaunchConfig, deterministic)};
 
 static ExportTarget read_target(lua_State *L, int idx) {
   ExportTarget t = {.sm = 0};

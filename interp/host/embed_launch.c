@@ -153,7 +153,23 @@ static const cuttle_Launch *complete(const cuttle_Launch *given, cuttle_Launch *
   return room;
 }
 
-/* What hosts cannot say is 0. Field by field: a compound literal is made narrow and copied wide, which stalls. */
+#define X(id, name, member, ...)                                                                   \
+  _Static_assert(sizeof((cuttle_Launch *)0)->member > 0, "hosts have all options of a launch");
+#include "interp/launch/launch_options.def"
+#undef X
+
+enum {
+  ALL_CHECKS = CUTTLE_CHECK | CUTTLE_CHECK_NAN | CUTTLE_CHECK_OVERFLOW | CUTTLE_CHECK_NO_GLOBAL
+};
+
+/* Are these values that this version knows? */
+static bool are_known(const cuttle_Launch *o) {
+  bool is_checked = (o->check & CUTTLE_CHECK) != 0;
+  return (o->check == 0 || is_checked) && (o->check & ~(unsigned)ALL_CHECKS) == 0 &&
+         (unsigned)o->print_order <= CUTTLE_PRINT_AS_RUN;
+}
+
+/* Field by field: a compound literal is made narrow and copied wide, which stalls. */
 static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
   memset(c, 0, sizeof *c);
   c->grid = dim3_of(o->grid);
@@ -161,7 +177,13 @@ static void read_options(const cuttle_Launch *o, LaunchConfig *c) {
   c->cluster = cluster_of(o->cluster);
   c->cooperative = o->cooperative != 0;
   c->pdl = o->pdl != 0;
+  c->deterministic = o->deterministic != 0;
   c->shared_bytes = o->shared_bytes;
+  c->print_order = o->print_order == CUTTLE_PRINT_AS_RUN ? CT_PRINT_AS_RUN : CT_PRINT_BY_THREAD;
+  c->check = o->check != 0;
+  c->check_nan = (o->check & CUTTLE_CHECK_NAN) != 0;
+  c->check_overflow = (o->check & CUTTLE_CHECK_OVERFLOW) != 0;
+  c->check_no_global = (o->check & CUTTLE_CHECK_NO_GLOBAL) != 0;
 }
 
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
@@ -175,6 +197,12 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
                            "o = {.size = sizeof o}");
   }
   const cuttle_Launch *o = complete(options, &room);
+  if (!are_known(o)) {
+    return embed_refuse(S,
+                        "cuttle_launch_with: `print_order` is CUTTLE_PRINT_BY_THREAD or "
+                        "CUTTLE_PRINT_AS_RUN, and `check` is 0 or CUTTLE_CHECK with other bits of "
+                        "cuttle.h, as in CUTTLE_CHECK | CUTTLE_CHECK_NAN");
+  }
   q.kernel = kernel;
   read_options(o, &q.config);
   q.lent.n = n_args;

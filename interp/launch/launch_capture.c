@@ -323,6 +323,8 @@ static void add_launch(Capturing *g, const char *why) {
   g->c.shared_bytes = c->shared_bytes;
   g->c.pdl = c->pdl;
   g->c.cooperative = c->cooperative;
+  g->c.deterministic = c->deterministic;
+  g->c.prints_as_run = c->print_order == CT_PRINT_AS_RUN;
   g->c.static_shapes = k->static_shapes;
   g->c.contract = k->contract;
   g->c.min_blocks = k->min_blocks;

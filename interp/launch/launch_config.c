@@ -11,34 +11,30 @@
 
 typedef struct Options {
   const char *names[11]; /* ends with NULL */
-  const char *expected;  /* the names, for messages */
-  const char *whose;
+  const char *what,
+      *whose; /* NULL: what is a field, and no option that may be in the wrong place */
 } Options;
 
 enum { MAX_TURNS = 20000 }; /* as many as a loop that is unrolled has at most */
 
 static const Options of_kernels = {
     {"static_shapes", "contract", "min_blocks", "max_unroll", "emission", "nvrtc_options"},
-    "static_shapes, contract, min_blocks, max_unroll, emission or nvrtc_options",
+    "option",
     "one of kernel(name, fn, {...})"};
-static const Options of_launches = {
-    {"grid", "block", "cluster", "smem", "stream", "pdl", "cooperative", "print_order", "check",
-     "deterministic"}, /* as OPT_ */
-    "grid, block, cluster, smem, stream, pdl, cooperative, deterministic, print_order or check",
-    "one of a launch, k{...}(...)"};
+static const Options of_launches = {{
+#define X(id, name, ...) #name,
+#include "launch_options.def"
+#undef X
+                                    },
+                                    "launch option",
+                                    "one of a launch, k{...}(...)"};
+static const Options of_checks = {{"nan", "overflow", "global"}, "launch option check:", NULL};
 
 /* The places of options of launches in that list. */
 enum {
-  OPT_GRID,
-  OPT_BLOCK,
-  OPT_CLUSTER,
-  OPT_SMEM,
-  OPT_STREAM,
-  OPT_PDL,
-  OPT_COOPERATIVE,
-  OPT_PRINT_ORDER,
-  OPT_CHECK,
-  OPT_DETERMINISTIC
+#define X(id, ...) OPT_##id,
+#include "launch_options.def"
+#undef X
 };
 
 static bool is_given(unsigned options, int option) { return (options >> option & 1) != 0; }
@@ -73,17 +69,27 @@ static int find_option(lua_State *L, int idx, const Options *o) {
   return -1;
 }
 
+/* "a, b or c" */
+static const char *push_names(lua_State *L, const Options *o) {
+  lua_pushstring(L, o->names[0]);
+  for (int i = 1; o->names[i] != NULL; i++) {
+    lua_pushfstring(L, "%s%s", o->names[i + 1] == NULL ? " or " : ", ", o->names[i]);
+    lua_concat(L, 2);
+  }
+  return lua_tostring(L, -1);
+}
+
 /* The key at idx is none of `own`. Messages begin with "kernel: option" or "NAME: launch option". */
 static void fail_key(lua_State *L, int idx, const Options *own, const char *name) {
   const Options *others = own == &of_kernels ? &of_launches : &of_kernels;
-  const char *what = own == &of_launches ? "launch option" : "option";
   const char *instead = own == &of_launches ? option_of_others(L, idx) : NULL;
+  bool is_of_others = own->whose != NULL && find_option(L, idx, others) >= 0;
   const char *key = luaL_tolstring(L, idx, NULL);
   if (instead != NULL) {
-    diag_error(L, "%s: %s '%s' is unknown; write %s", name, what, key, instead);
+    diag_error(L, "%s: %s '%s' is unknown; write %s", name, own->what, key, instead);
   }
-  diag_error(L, "%s: %s '%s' is %s; expected %s", name, what, key,
-             find_option(L, idx - 1, others) >= 0 ? others->whose : "unknown", own->expected);
+  diag_error(L, "%s: %s '%s' is %s; expected %s", name, own->what, key,
+             is_of_others ? others->whose : "unknown", push_names(L, own));
 }
 
 /* Which of `own` the table may have, a bit for each: it may inherit any. Raises for a key that is none of them. */
@@ -101,6 +107,19 @@ static unsigned check_keys(lua_State *L, int table, const Options *own, const ch
     options |= 1u << option;
   }
   return options;
+}
+
+/* A field that is true or false, or `missing` if it is nil. Messages begin with "NAME: launch option". */
+static bool read_flag(lua_State *L, int table, const char *field, bool missing, const char *name,
+                      const char *what) {
+  int type = lua_getfield(L, table, field);
+  if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
+    diag_error(L, "%s: %s %s is %s; true or false was expected", name, what, field,
+               diag_push_kind(L, -1));
+  }
+  bool is_on = type == LUA_TNIL ? missing : lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return is_on;
 }
 
 /* {====== Of a kernel ====== */
@@ -156,10 +175,8 @@ void kernel_read_options(lua_State *L, Kernel *k, int table) {
     diag_type_error(L, table, "kernel", "a table of options");
   }
   check_keys(L, table, &of_kernels, "kernel");
-  lua_getfield(L, table, "static_shapes");
-  k->static_shapes = lua_toboolean(L, -1) != 0;
-  k->contract = lua_getfield(L, table, "contract") == LUA_TNIL || lua_toboolean(L, -1) != 0;
-  lua_pop(L, 2);
+  k->static_shapes = read_flag(L, table, "static_shapes", false, "kernel", "option");
+  k->contract = read_flag(L, table, "contract", true, "kernel", "option");
   k->min_blocks = read_min_blocks(L, table);
   if (lua_getfield(L, table, "max_unroll") != LUA_TNIL) {
     k->max_unroll = bind_to_option(L, -1, 1, MAX_TURNS, "kernel", "max_unroll");
@@ -174,6 +191,7 @@ void kernel_read_options(lua_State *L, Kernel *k, int table) {
 enum { MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535 };
 /* 8 on every device that has clusters; more where the device allows it */
 enum { MAX_CLUSTER = 16 };
+enum { MAX_SHARED = 1 << 20 }; /* bytes; more than any device has */
 
 static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   CtDim3 n = c->cluster, grid = c->grid;
@@ -213,6 +231,16 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
         MAX_GRID_YZ);
   }
   check_cluster(L, k, c);
+  if (c->shared_bytes > MAX_SHARED) {
+    diag_error(L, "%s: %I bytes of dynamic shared memory; expected 0 to %d", k->name,
+               (LUAI_UACINT)c->shared_bytes, MAX_SHARED);
+  }
+  if (c->pdl && c->cooperative) {
+    diag_error(L,
+               "%s: with pdl = true two grids may run at once, so not all blocks of a cooperative "
+               "one need fit; leave one of the two options out",
+               k->name);
+  }
 }
 
 /* {====== Of a launch ====== */
@@ -255,19 +283,21 @@ static CtDim3 read_dim(lua_State *L, int table, const char *field, const Kernel 
   return (CtDim3){v[0], v[1], v[2]};
 }
 
-/* true or false; or for `check` a table, which is read. */
-static bool read_flag(lua_State *L, int table, const char *name, const Kernel *k, LaunchConfig *c) {
-  bool is_check = strcmp(name, "check") == 0;
-  int type = lua_getfield(L, table, name);
-  if (type == LUA_TTABLE && is_check) {
-    launch_check_read(L, -1, c);
+/* true, false or a table with fields. */
+static void read_check(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
+  int type = lua_getfield(L, table, "check"), fields = lua_gettop(L);
+  if (type == LUA_TTABLE) {
+    check_keys(L, fields, &of_checks, k->name);
+    for (int i = 0; of_checks.names[i] != NULL; i++) {
+      (void)read_flag(L, fields, of_checks.names[i], false, k->name, of_checks.what);
+    }
+    launch_check_read(L, fields, c);
   } else if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
-    diag_error(L, "%s: launch option %s is %s; %s was expected", k->name, name,
-               diag_push_kind(L, -1), is_check ? "true or {nan = true}" : "true or false");
+    diag_error(L, "%s: launch option check is %s; true or {nan = true} was expected", k->name,
+               diag_push_kind(L, -1));
   }
-  bool is_on = lua_toboolean(L, -1) != 0;
+  c->check = lua_toboolean(L, fields) != 0;
   lua_pop(L, 1);
-  return is_on;
 }
 
 static CtDim3 read_cluster(lua_State *L, int table, const Kernel *k, unsigned options) {
@@ -294,22 +324,23 @@ static CtPrintOrder read_print_order(lua_State *L, int table, const Kernel *k) {
 }
 
 void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *c) {
+  const struct {
+    int option;
+    bool *out;
+  } flags[] = {{OPT_PDL, &c->pdl},
+               {OPT_COOPERATIVE, &c->cooperative},
+               {OPT_DETERMINISTIC, &c->deterministic}};
   unsigned options = check_keys(L, table, &of_launches, k->name);
   c->grid = read_dim(L, table, "grid", k);
   c->block = read_dim(L, table, "block", k);
   c->cluster = read_cluster(L, table, k, options);
-  c->pdl = is_given(options, OPT_PDL) && read_flag(L, table, "pdl", k, c);
-  c->cooperative = is_given(options, OPT_COOPERATIVE) && read_flag(L, table, "cooperative", k, c);
-  c->deterministic =
-      is_given(options, OPT_DETERMINISTIC) && read_flag(L, table, "deterministic", k, c);
-  if (c->pdl && c->cooperative) {
-    diag_error(L,
-               "%s: with pdl = true two grids may run at once, so not all blocks of a cooperative "
-               "one need fit; leave one of the two options out",
-               k->name);
+  for (size_t i = 0; i < CT_ARRAY_LEN(flags); i++) {
+    int option = flags[i].option;
+    *flags[i].out = is_given(options, option) &&
+                    read_flag(L, table, of_launches.names[option], false, k->name, "launch option");
   }
   if (is_given(options, OPT_SMEM) && lua_getfield(L, table, "smem") != LUA_TNIL) {
-    c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, 1 << 20, k->name, "smem");
+    c->shared_bytes = (unsigned)bind_to_option(L, -1, 0, MAX_SHARED, k->name, "smem");
   }
   if (is_given(options, OPT_STREAM) && lua_getfield(L, table, "stream") != LUA_TNIL) {
     c->stream = bind_to_stream(L, -1, &c->stream_device, &c->cpu_stream);
@@ -320,7 +351,9 @@ void launch_read_config(lua_State *L, int table, const Kernel *k, LaunchConfig *
   if (is_given(options, OPT_PRINT_ORDER)) {
     c->print_order = read_print_order(L, table, k);
   }
-  c->check = is_given(options, OPT_CHECK) && read_flag(L, table, "check", k, c);
+  if (is_given(options, OPT_CHECK)) {
+    read_check(L, table, k, c);
+  }
   launch_check_config(L, k, c);
 }
 

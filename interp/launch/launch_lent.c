@@ -128,7 +128,8 @@ static bool is_plain(const CuttleState *s) {
 
 static bool is_in_place(const CuttleState *s, const LaunchSite *site, const LaunchConfig *c) {
   return site->turn == s->turn.number && site->grid.x == c->grid.x && site->grid.y == c->grid.y &&
-         site->grid.z == c->grid.z && site->pdl == c->pdl && site->cooperative == c->cooperative;
+         site->grid.z == c->grid.z && site->pdl == c->pdl && site->cooperative == c->cooperative &&
+         !c->check;
 }
 
 bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,

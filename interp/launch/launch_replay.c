@@ -214,6 +214,8 @@ static void push_config(lua_State *L, const CtCapture *c) {
   field_integer(L, "smem", c->shared_bytes);
   field_bool(L, "pdl", c->pdl);
   field_bool(L, "cooperative", c->cooperative);
+  field_bool(L, "deterministic", c->deterministic);
+  field_text(L, "print_order", c->prints_as_run ? "run" : NULL);
 }
 
 /* Memory that the file does not hold itself: a few bytes ask for any amount of it. */

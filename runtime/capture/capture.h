@@ -47,7 +47,7 @@ typedef struct CtCapture {
   const char *device; /* it was launched on: "cpu", "cuda:0, NVIDIA H200" */
   const char *why;    /* it was captured */
   uint32_t grid[3], block[3], cluster[3], shared_bytes;
-  bool pdl, cooperative, static_shapes, contract;
+  bool pdl, cooperative, deterministic, prints_as_run, static_shapes, contract;
   int min_blocks;
   uint32_t n_options, n_args, n_spans, n_texts;
   const char *const *options; /* of NVRTC */

@@ -138,6 +138,7 @@ static void add_launch(Slots *s) {
   c->shared_bytes = (uint32_t)s->number[N_SHARED];
   c->pdl = (s->number[N_FLAGS] & 1) != 0;
   c->cooperative = (s->number[N_FLAGS] & 2) != 0;
+  c->deterministic = (s->number[N_FLAGS] & 4) != 0;
   c->contract = ir->contract;
   c->min_blocks = ir->min_blocks;
 }

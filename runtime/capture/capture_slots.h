@@ -5,7 +5,7 @@
      version               2
      ir_bytes, n_slots
      grid x, y, z
-     flags                 1: pdl, 2: cooperative
+     flags                 1: pdl, 2: cooperative, 4: deterministic
      shared_bytes          dynamic, beside the kernel's own
      device_bytes          of the device's name
      has_data              0 or 1

@@ -198,14 +198,16 @@ static uint32_t find_buffer(const CtSimtJob *job, const char *at, const char **b
   return 0;
 }
 
-/* A race of two ranks is told as seen by the one that reads, else by the later line: the same in each run, whichever
-   came first. */
+/* A race of two ranks is told as seen by the one that reads, else by the later line; so are two sums. It is the same in
+   each run, whichever came first. */
 static void turn_ranks(CtFound *f) {
   const CtSimtJob *job = f->other_job;
   if (job == NULL) {
     return;
   }
-  int how = f->how & CT_RACE_HOW, line = f->job->program->locs[f->in].line;
+  bool is_race = ct_found_is_race(f);
+  int how = is_race ? f->how & CT_RACE_HOW : CT_RACE_WRITE_WRITE,
+      line = f->job->program->locs[f->in].line;
   int other_line = job->program->locs[f->other].line;
   bool later = other_line != line ? other_line > line : job->number > f->job->number;
   const CtSimtBuf *buf = &f->job->program->bufs[f->buf];
@@ -217,8 +219,10 @@ static void turn_ranks(CtFound *f) {
     return;
   }
   CtFound old = *f;
-  f->how = (uint8_t)((f->how & ~CT_RACE_HOW) |
-                     (how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ : CT_RACE_WRITE_WRITE));
+  if (is_race) {
+    f->how = (uint8_t)((f->how & ~CT_RACE_HOW) |
+                       (how == CT_RACE_READ_WRITE ? CT_RACE_WRITE_READ : CT_RACE_WRITE_WRITE));
+  }
   f->job = old.other_job;
   f->other_job = old.job;
   f->block = old.other_block;

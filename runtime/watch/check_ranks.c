@@ -63,12 +63,17 @@ static bool knows_later(const CtCheckWorker *k, const CtCheckEvent *old, const C
   return ct_flag_knows_job(k, now->warp, lane, (int)old->job + 1, first->number + first->n_of_rank);
 }
 
-bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
+bool ct_ranks_has_order(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
                         const CtCheckEvent *now, int lane) {
   const CtSimtJob *job = &ranks_of(k)->group->jobs[old->job];
-  return job->rank == job_of(k)->rank ||
-         (ct_check_both_atomic(old, now) && old->is_sys && now->is_sys) ||
-         ct_flag_knows(k, now->warp, lane, old, old_lane) || knows_later(k, old, now, lane);
+  return job->rank == job_of(k)->rank || ct_flag_knows(k, now->warp, lane, old, old_lane) ||
+         knows_later(k, old, now, lane);
+}
+
+bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
+                        const CtCheckEvent *now, int lane) {
+  return (ct_check_both_atomic(old, now) && old->is_sys && now->is_sys) ||
+         ct_ranks_has_order(k, old, old_lane, now, lane);
 }
 
 static bool has_fenced(const CtGlobal *g, const CtCheckEvent *e, uint64_t since) {

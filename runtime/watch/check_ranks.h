@@ -25,6 +25,9 @@ bool ct_ranks_is_writing(const CtCheckWorker *k, uint32_t number);
 /* Does the older access, of another launch, come before what the lane does now? */
 bool ct_ranks_is_before(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
                         const CtCheckEvent *now, int lane);
+/* The same, where two atomic operations of scope "sys" are not in order because both are atomic. */
+bool ct_ranks_has_order(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane,
+                        const CtCheckEvent *now, int lane);
 /* Does TMA see what threads wrote in another launch? */
 bool ct_ranks_is_seen(const CtCheckWorker *k, const CtCheckEvent *old, const CtCheckEvent *now,
                       int lane);

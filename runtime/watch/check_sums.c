@@ -1,10 +1,10 @@
 /* check_sums.c: float sums. They are atomic and do not race, but each rounds as it comes. A launch may promise that this
-   changes no bit: then something must order them. And blocks may take turns to add to global memory: a thread that has
+   changes no bit: then something must order them, those of other ranks, too. And blocks may take turns to add to global memory: a thread that has
    learnt by a flag that an older one began relies on their order. A copy of TMA is over only once its thread has waited
    until it is done. */
 #include "check_before.h"
 #include "check_flag.h"
-#include "check_global.h"
+#include "check_ranks.h"
 
 static bool is_sum(const CtSimtProgram *p, uint32_t in) {
   const CtIn *code = &p->code[in];
@@ -13,10 +13,20 @@ static bool is_sum(const CtSimtProgram *p, uint32_t in) {
                                     : imm.u.op == CT_OP_ATOMIC_ADD || imm.u.op == CT_OP_ATOMIC_ADD2;
 }
 
-bool ct_sums_are_promised(const CtCheckWorker *k, const CtAccess *a) {
-  const CtSimtJob *job = k->k->job;
+/* Does this launch promise an order of what the access adds? */
+static bool promises(const CtSimtJob *job, const CtCheckWorker *k, const CtAccess *a) {
   return job->launch->is_deterministic && ct_is_float(a->buf->dtype) && a->is_atomic &&
-         is_sum(job->program, ct_check_index(k, a->in));
+         is_sum(k->k->job->program, ct_check_index(k, a->in));
+}
+
+bool ct_sums_are_promised(const CtCheckWorker *k, const CtAccess *a) {
+  return promises(k->k->job, k, a);
+}
+
+/* The launch of the event, perhaps of another rank. */
+static const CtSimtJob *job_of(const CtCheckWorker *k, const CtCheckEvent *e) {
+  const CtSimtJob *job = k->k->job;
+  return e->job == job->number ? job : &job->group->jobs[e->job];
 }
 
 static void note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, int lane,
@@ -28,12 +38,16 @@ static void note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, i
   f.other_thread = ct_check_thread(old->warp, old_lane);
   f.agent = now->agent;
   f.other_agent = old->agent;
+  if (old->job != now->job) {
+    f.job = k->k->job;
+    f.other_job = job_of(k, old);
+  }
   ct_finding_note(k, &f);
 }
 
 void ct_sums_note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, int lane,
                   const CtCheckEvent *old, int old_lane, int64_t off) {
-  if (is_sum(k->k->job->program, old->in)) {
+  if (is_sum(job_of(k, old)->program, old->in)) {
     note(k, a, now, lane, old, old_lane, off, CT_SUMS_PROMISED);
   }
 }
@@ -46,8 +60,11 @@ void ct_sums_look(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
   const CtSimtProgram *p = k->k->job->program;
   CtCheckEvent begun = *old;
   begun.agent = CT_AGENT_NONE;
-  if (ct_sums_are_promised(k, a)) {
-    if (old->job == now->job && !ct_is_before(k, old, now, lanes, is_awaited(old), false)) {
+  if (ct_sums_are_promised(k, a) || promises(job_of(k, old), k, a)) {
+    bool is_ordered = old->job == now->job
+                          ? ct_is_before(k, old, now, lanes, is_awaited(old), false)
+                          : ct_ranks_has_order(k, old, lanes.old, now, lanes.now);
+    if (!is_ordered) {
       ct_sums_note(k, a, now, lanes.now, old, lanes.old, off);
     }
     return;

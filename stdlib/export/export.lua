@@ -11,9 +11,10 @@ local M = {}
 
 local DEFAULT_SM <const> = "90a"
 local known <const> =
-  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative", "cpu",
-    "run" }
-local of_launches <const> = { "grid", "block", "cluster", "smem", "pdl", "cooperative" }
+  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative",
+    "deterministic", "cpu", "run" }
+local of_launches <const> =
+  { "grid", "block", "cluster", "smem", "pdl", "cooperative", "deterministic" }
 
 local fail = require "cuttle.fail".of "export"
 

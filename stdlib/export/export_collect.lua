@@ -6,7 +6,7 @@
 --   arguments    as describe.h has them, without records; with `id`, their names in C
 --   constants    texts of layouts and the like among them, which are in the code; key: the same for
 --                equal ones
---   grid, block, cluster, pdl, cooperative, overlap     of a kernel
+--   grid, block, cluster, pdl, cooperative, deterministic, overlap     of a kernel
 --   codes        {arch =, sm =, ...} by target, the best ones first
 --   plans        of a function: {arch =, steps =} by target; workspace: bytes
 --   text         what dispatch can see of it
@@ -172,8 +172,10 @@ local function find_same(self, owner, special, record)
       for _, name in ipairs { "block", "cluster" } do
         same = same and table.concat(other[name], ",") == table.concat(special[name], ",")
       end
-      if same and other.pdl == special.pdl and other.cooperative == special.cooperative
-        and same_codes(other, record) then
+      for _, name in ipairs { "pdl", "cooperative", "deterministic" } do
+        same = same and other[name] == special[name]
+      end
+      if same and same_codes(other, record) then
         return other
       end
     end
@@ -199,8 +201,9 @@ local function take(self, record)
     local arguments, constants, key = plain_arguments(record.arguments)
     special = { arguments = arguments, constants = constants, key = key, grid = record.grid,
                 block = record.block, cluster = record.cluster, pdl = record.pdl,
-                cooperative = record.cooperative, overlap = record.overlap, codes = {}, tried = {},
-                refused = {}, name = record.name, line = record.line, ir = record.ir }
+                cooperative = record.cooperative, deterministic = record.deterministic,
+                overlap = record.overlap, codes = {}, tried = {}, refused = {},
+                name = record.name, line = record.line, ir = record.ir }
     local same = find_same(self, record.kernel, special, record)
     is_known = same ~= nil
     special = same or add_special(self, record.kernel, record.name, special, false)

@@ -26,7 +26,9 @@ static void NAME_put_launch(NAME_file *f, const NAME_special *special, const NAM
                             const CtSlotValue *slots, const int64_t *n_elems, NAME_dim3 grid, bool with_data) {
   const char *device = with_data ? "memory of the host" : "an exported program";
   const uint64_t head[] = {2, twin->n_bytes, ir->n_slots, grid.x, grid.y, grid.z,
-                           (special->is_dependent ? 1u : 0u) | (special->is_cooperative ? 2u : 0u), 0,
+                           (special->is_dependent ? 1u : 0u) | (special->is_cooperative ? 2u : 0u) |
+                               (special->is_deterministic ? 4u : 0u),
+                           0,
                            strlen(device), with_data ? 1u : 0u};
   NAME_put_bytes(f, "CUTTLESL", 8);
   for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {

@@ -247,7 +247,7 @@ typedef struct NAME_special {
   const uint16_t *written; /* the arguments that the kernel writes */
   uint16_t n_codes, n_written;
   bool may_overlap; /* tensors may share memory */
-  bool is_dependent, is_cooperative;
+  bool is_dependent, is_cooperative, is_deterministic;
   NAME_dim3 block, cluster;
   NAME_dim3 grid; /* that of the example */
   const NAME_text *texts;

@@ -267,10 +267,10 @@ local function put_special(state, out, id, special)
   for _, a in ipairs(special.arguments) do
     if a.kind == "list" then state.n_columns = math.max(state.n_columns, 1 + count_dynamic(a)) end
   end
-  return ("{%s, %s, %s, %s, %s, %d, %d, %s, %s, %s, %s, %s, %s, %s}"):format(rules, modes,
+  return ("{%s, %s, %s, %s, %s, %d, %d, %s, %s, %s, %s, %s, %s, %s, %s}"):format(rules, modes,
     require_name, n_codes > 0 and id .. "_code" or "NULL", written, n_codes, n_written,
-    special.overlap, special.pdl or false,
-    special.cooperative or false, c.dim3(special.block), c.dim3(special.cluster),
+    special.overlap, special.pdl or false, special.cooperative or false,
+    special.deterministic or false, c.dim3(special.block), c.dim3(special.cluster),
     c.dim3(special.grid), texts)
 end
 

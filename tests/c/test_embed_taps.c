@@ -123,6 +123,45 @@ static void test_check(void) {
       "is found after a session raised");
 }
 
+/* A launch of the host's with these options, of a kernel that takes x: does the message have the words? NULL: it ends
+   well. */
+static void ends(const char *name, cuttle_Launch o, const char *words) {
+  const int64_t n = N;
+  cuttle_Memory mx = {.ptr = x, .shape = &n, .rank = 1, .dtype = CUTTLE_F32, .device = -1};
+  cuttle_Arg args[] = {cuttle_memory(&mx)};
+  o.size = sizeof o;
+  o.grid = (cuttle_Dim3){1, 1, 1};
+  o.block = (cuttle_Dim3){N, 1, 1};
+  cuttle_Status status = cuttle_launch_with(S, cuttle_kernel(S, name), &o, 1, args);
+  const char *why = cuttle_error(S);
+  OK(words == NULL ? status == CUTTLE_OK : status != CUTTLE_OK && strstr(why, words) != NULL,
+     "%s: %s", name, why);
+}
+
+/* Each option of a launch means the same as in a script. */
+static void test_options(void) {
+  runs("kernel('sum', function(x) atomic_add(x, 0, 0.5) end)\n"
+       "kernel('root', function(x) x[threadIdx.x] = sqrt(x[threadIdx.x] - 8.0) end)\n"
+       "kernel('say', function(x) for i = 1, 2 do printf('%d ', threadIdx.x) end end)",
+       "three kernels");
+  cuttle_Launch none = {0};
+  ends("race", none, NULL);
+  ends("race", (cuttle_Launch){.check = CUTTLE_CHECK}, "race: ");
+  ends("race", none, NULL);
+  ends("race", (cuttle_Launch){.check = CUTTLE_CHECK | CUTTLE_CHECK_NO_GLOBAL}, NULL);
+  ends("root", (cuttle_Launch){.check = CUTTLE_CHECK}, NULL);
+  memset(x, 0, sizeof x);
+  ends("root", (cuttle_Launch){.check = CUTTLE_CHECK | CUTTLE_CHECK_NAN}, "nan: ");
+  memset(x, 0, sizeof x);
+  ends("sum", (cuttle_Launch){.check = CUTTLE_CHECK}, NULL);
+  ends("sum", (cuttle_Launch){.check = CUTTLE_CHECK, .deterministic = 1}, "deterministic = true");
+  ends("race", (cuttle_Launch){.check = CUTTLE_CHECK_NAN}, "`check` is 0 or CUTTLE_CHECK");
+  ends("race", (cuttle_Launch){.check = 17}, "`check` is 0 or CUTTLE_CHECK");
+  ends("say", (cuttle_Launch){.print_order = (cuttle_PrintOrder)7}, "`print_order` is");
+  ends("race", (cuttle_Launch){.pdl = 1, .cooperative = 1}, "leave one of the two options out");
+  ends("race", (cuttle_Launch){.shared_bytes = 1u << 31}, "bytes of dynamic shared memory");
+}
+
 int main(void) {
   cuttle_Options o = {.size = sizeof o, .device = "cpu:2", .no_environment = 1, .print = print};
   S = cuttle_open(&o);
@@ -133,6 +172,7 @@ int main(void) {
   test_ranks();
   test_times();
   test_check();
+  test_options();
   cuttle_close(S);
   return done_testing();
 }

@@ -73,7 +73,7 @@ def register(kernel: Any, name: str, launch: Callable[..., Any], *, mutates: Seq
     outputs(*args) -> tensor, or tuple of n_outputs: makes the results, which the kernel gets after the
     arguments. It runs on PyTorch's fake tensors, too, so it must not look at values.
     backward(ctx, *grads), setup_context(ctx, inputs, output): the gradient, as in torch.library.
-    config: other options of each launch: cluster, smem, pdl, cooperative.
+    config: other options of each launch, as Kernel.config has them: cluster, smem, pdl and so on.
     """
     import torch
 

@@ -47,8 +47,8 @@ static bool read_extent(PyObject *o, uint32_t *out, const char *what) {
   PyObject *n = PyNumber_Index(o);
   long long v = n == NULL ? -1 : PyLong_AsLongLong(n);
   if (n == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Format(PyExc_TypeError, "%s: %R; an integer or a tuple of up to three was expected", what,
-                 o);
+    PyErr_Format(PyExc_TypeError, "%s: %R; an integer%s was expected", what, o,
+                 strcmp(what, "smem") == 0 ? "" : " or a tuple of up to three");
   }
   Py_XDECREF(n);
   if (PyErr_Occurred() != NULL) {
@@ -272,19 +272,73 @@ static bool read_stream(PyObject *o, Launch *l) {
   return PyErr_Occurred() == NULL;
 }
 
+static bool is_text(PyObject *o, const char *text) {
+  return PyUnicode_Check(o) && PyUnicode_CompareWithASCIIString(o, text) == 0;
+}
+
+static bool read_print_order(PyObject *o, cuttle_Launch *out) {
+  bool is_known = is_text(o, "thread") || is_text(o, "run");
+  out->print_order = is_text(o, "run") ? CUTTLE_PRINT_AS_RUN : CUTTLE_PRINT_BY_THREAD;
+  if (!is_known) {
+    PyErr_Format(PyExc_ValueError, "print_order: %R; 'thread' or 'run' was expected", o);
+  }
+  return is_known;
+}
+
+/* A field of the dict `check`: the bit that it sets. */
+static bool read_check_field(PyObject *key, PyObject *value, unsigned *out) {
+  bool is_on = value == Py_True;
+  unsigned bit = is_text(key, "nan")        ? CUTTLE_CHECK_NAN
+                 : is_text(key, "overflow") ? CUTTLE_CHECK_OVERFLOW
+                 : is_text(key, "global")   ? CUTTLE_CHECK_NO_GLOBAL
+                                            : 0;
+  if (bit == 0 || !PyBool_Check(value)) {
+    PyErr_Format(PyExc_ValueError,
+                 "check: %R is %R; nan, overflow or global, which are True or False, were expected",
+                 key, value);
+    return false;
+  }
+  *out |= is_on != (bit == CUTTLE_CHECK_NO_GLOBAL) ? bit : 0;
+  return true;
+}
+
+/* True, False, or a dict with fields, as in scripts. */
+static bool read_check(PyObject *o, unsigned *out) {
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  bool is_dict = PyDict_Check(o);
+  if (!is_dict && !PyBool_Check(o)) {
+    PyErr_Format(PyExc_TypeError, "check: %R; True, or a dict such as {'nan': True}, was expected",
+                 o);
+    return false;
+  }
+  *out = is_dict || o == Py_True ? CUTTLE_CHECK : 0;
+  while (is_dict && PyDict_Next(o, &at, &key, &value)) {
+    if (!read_check_field(key, value, out)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The options of interp/launch/launch_options.def; None: it is not given. */
 static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs) {
-  static const char *const names[] = {"grid",   "block", "cluster",     "smem",
-                                      "stream", "pdl",   "cooperative", NULL};
-  PyObject *grid, *block, *function, *cluster = Py_None, *stream = Py_None;
-  unsigned shared = 0;
+  static const char *const names[] = {"grid",        "block", "cluster",     "smem",
+                                      "stream",      "pdl",   "cooperative", "deterministic",
+                                      "print_order", "check", NULL};
+  PyObject *grid, *block, *function, *cluster = Py_None, *stream = Py_None, *smem = Py_None,
+                                     *print_order = Py_None, *check = Py_None;
   cuttle_Launch o = {.size = sizeof o};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OIOpp", (char **)names, &grid, &block,
-                                   &cluster, &shared, &stream, &o.pdl, &o.cooperative) ||
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOpppOO", (char **)names, &grid, &block,
+                                   &cluster, &smem, &stream, &o.pdl, &o.cooperative,
+                                   &o.deterministic, &print_order, &check) ||
       !read_grid(grid, &o, &function) || !read_dim3(block, &o.block, "block") ||
-      (cluster != Py_None && !read_dim3(cluster, &o.cluster, "cluster"))) {
+      (cluster != Py_None && !read_dim3(cluster, &o.cluster, "cluster")) ||
+      (smem != Py_None && !read_extent(smem, &o.shared_bytes, "smem")) ||
+      (print_order != Py_None && !read_print_order(print_order, &o)) ||
+      (check != Py_None && !read_check(check, &o.check))) {
     return NULL;
   }
-  o.shared_bytes = shared;
   Launch *l = launch_new((Kernel *)self, &o, function);
   if (l != NULL && stream != Py_None && !read_stream(stream, l)) {
     Py_CLEAR(l);
@@ -415,7 +469,8 @@ static PyObject *refuse_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static PyMethodDef kernel_methods[] = {
     {"config", (PyCFunction)(void (*)(void))kernel_config, METH_VARARGS | METH_KEYWORDS,
-     "config(grid, block, *, cluster=None, smem=0, stream=None, pdl=False, cooperative=False)\n"
+     "config(grid, block, *, cluster=None, smem=0, stream=None, pdl=False, cooperative=False, "
+     "deterministic=False, print_order='thread', check=False)\n"
      "The kernel with all options of a launch: call the result with the arguments."},
     {NULL, NULL, 0, NULL}};
 
