@@ -113,11 +113,13 @@ end
 
 -- The name of what the rule takes for a problem that has this key.
 local function class_of(p, w, key)
-  local group, n, m, k = key:match "^%w+ (%d+) %w+ (%d+) (%d+) (%d+)$"
-  group, n, m, k = math.tointeger(group), math.tointeger(n), math.tointeger(m), math.tointeger(k)
-  if not (group and n and m and k) then return nil end
-  return name_of(configs.rule(setmetatable({ n = n, m = m, k = k }, { __index = p }),
-    setmetatable({ group = group, shape = { m, k } }, { __index = w })))
+  local numbers = {}
+  for word in key:gmatch "%f[%w]%d+%f[^%w]" do numbers[#numbers + 1] = math.tointeger(word) end
+  local group, n, m, k, n_groups = table.unpack(numbers)
+  if not k or (n_groups == nil) ~= (p.groups == nil) then return nil end
+  return name_of(configs.rule(setmetatable({ n = n, m = m, k = k,
+    groups = n_groups and setmetatable({ n = n_groups }, { __index = p.groups }) },
+    { __index = p }), setmetatable({ group = group, shape = { m, k } }, { __index = w })))
 end
 
 -- {config =, row =}: by a name, by results of tune, or by the rule. Without a config: by a matrix.

@@ -108,7 +108,8 @@ end
 
 -- Is it a result for a packed weight, of matmul_packed.lua?
 local function is_packed(row)
-  return row.key:find "^%w+ %d+ %w+ %d+ %d+ %d+$" and (row.config:find '^name="packed .+"$'
+  local key = row.key:gsub(" in %d+$", "") -- groups of rows
+  return key:find "^%w+ %d+ %w+ %d+ %d+ %d+$" and (row.config:find '^name="packed .+"$'
     or row.config == 'name="dequantized"')
 end
 

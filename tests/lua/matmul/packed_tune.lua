@@ -55,4 +55,24 @@ print(told(4, "H200").how)                                            -- expect:
 keep "nobody"
 print((select(2, pcall(operator.use, path)):match "'u4 64 bf16 4 512 512' does not describe"))
 -- expect: 'u4 64 bf16 4 512 512' does not describe
+
+-- Of groups of rows, each with a weight.
+local W3 = layout({512, 256, 4}, {256, 1, 512 * 256})
+local codes, scales = packed.quantize_weights(randn(bf16, W3), {type = "u4", group = 64})
+local w3 = packed.pack_weights(codes, {type = "u4", scales = scales})
+local ends = from_table(i32, {300, 512, 512, 1024})
+local function told_in_groups(m)
+  return operator.explain(zeros(bf16, row_major{m, 256}), w3, zeros(bf16, row_major{m, 512}),
+    {groups = ends, device = "H200"})
+end
+print(told_in_groups(1024).key, told_in_groups(1024).config)
+-- expect: u4 64 bf16 1024 512 256 in 4	packed hopper 64x64x64, u4
+local file <close> = assert(io.open(path, "w"))
+file:write(("matmul\tmeasured\t0.5\tH200\t-\tu4 64 bf16 1024 512 256 in 4\t" ..
+  "name=\"packed hopper 128x128x64, u4\"\t%016x\n"):format(0))
+file:close()
+operator.use(path)
+print(told_in_groups(1024))            -- expect: packed hopper 128x128x64, u4: measured on H200: 0.5 ms
+print(told_in_groups(1025).how)        -- expect: measured
+print(told_in_groups(8192).how)        -- expect: rule
 os.remove(path)
