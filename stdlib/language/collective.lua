@@ -54,8 +54,8 @@ local function first_value(v, op, options, name)
   fail(name, "an exclusive scan by this operation needs {init = value}")
 end
 
-local block_options = { "exclusive", "init" }
-local warp_options = { "exclusive", "init", "mask" }
+local block_options = { "exclusive", "init", "reverse" }
+local warp_options = { "exclusive", "init", "mask", "reverse" }
 
 local function scan_options(options, known, name)
   options = option_names.check(name, options, known, "{exclusive = true, init = value}")
@@ -190,14 +190,30 @@ local function reduce_segment(v, f, width, keys)
   return map(keys, v, function(x) return shfl_idx(x, 0, width) end)
 end
 
--- In each lane of the first `count` the result up to it.
-local function scan_lanes(v, f, lane, count, keys)
+-- The values of the lanes that are n before this one, or n after it.
+local function shifted(v, keys, n, reverse)
+  return map(keys, v, function(x)
+    if reverse then return shfl_down(x, n) end
+    return shfl_up(x, n)
+  end)
+end
+
+-- The places of a thread's lane in its warp, and of its warp, in the order of a scan.
+local function places(reverse)
+  local n, i = thread_count(), thread_number()
+  local lane, warp = i % LANES, i // LANES
+  if not reverse then return lane, warp end
+  local lanes = n % LANES == 0 and LANES or min(n - warp * LANES, LANES)
+  return lanes - 1 - lane, (n - 1) // LANES - warp
+end
+
+-- In each lane, at `place` of the first `count`, the result up to it.
+local function scan_lanes(v, f, place, count, keys, reverse)
   local distance = 1
   while distance < count do
-    local by = distance
-    local other = map(keys, v, function(x) return shfl_up(x, by) end)
-    local others = internal.kernel.overflow_where(lane < count, true)
-    v = choose_result(keys, lane >= distance, f, other, v, v)
+    local other = shifted(v, keys, distance, reverse)
+    local others = internal.kernel.overflow_where(place < count, true)
+    v = choose_result(keys, place >= distance, f, other, v, v)
     internal.kernel.overflow_again(others)
     distance = distance * 2
   end
@@ -210,8 +226,9 @@ end
 
 local ROUNDS <const> = 5
 
--- The lane before this one in the mask; -1: there is none.
-local function lane_before(lane, mask)
+-- The lane before this one in the mask, or after it; -1: there is none.
+local function lane_before(lane, mask, reverse)
+  if reverse then return ffs(cast(mask, u32) & ~((u32(2) << lane) - 1)) - 1 end
   return LANES - 1 - clz(cast(mask, u32) & (u32(1) << lane) - 1)
 end
 
@@ -220,9 +237,9 @@ local function from_lane(v, keys, lane, mask)
 end
 
 -- In each lane the result up to it.
-local function scan_mask(v, f, mask, keys)
+local function scan_mask(v, f, mask, keys, reverse)
   local lane = thread_number() % LANES
-  local before = lane_before(lane, mask)
+  local before = lane_before(lane, mask, reverse)
   for round = 1, ROUNDS do
     local has = before >= 0
     local from = where(has, before, lane)
@@ -276,13 +293,11 @@ local function shift(before, is_first, v, keys, f, op, options, name)
   return choose(keys, is_first, first, before)
 end
 
-local function from_before(v, keys) return map(keys, v, function(x) return shfl_up(x, 1) end) end
-
 local function masked_scan(v, op, f, keys, options)
   local mask, lane = options.mask, thread_number() % LANES
-  local scan = scan_mask(v, f, mask, keys)
+  local scan = scan_mask(v, f, mask, keys, options.reverse)
   if not options.exclusive then return scan end
-  local before = lane_before(lane, mask)
+  local before = lane_before(lane, mask, options.reverse)
   local from = from_lane(scan, keys, where(before < 0, lane, before), mask)
   return shift(from, before < 0, v, keys, f, op, options, "warp_scan")
 end
@@ -292,10 +307,11 @@ function M.warp_scan(v, op, options)
   v, keys, f = prepare(v, op, "warp_scan")
   options = scan_options(options, warp_options, "warp_scan")
   if options.mask ~= nil then return masked_scan(v, op, f, keys, options) end
-  local lane = thread_number() % LANES
-  local scan = scan_lanes(v, f, lane, LANES, keys)
+  local place = places(options.reverse)
+  local scan = scan_lanes(v, f, place, LANES, keys, options.reverse)
   if not options.exclusive then return scan end
-  return shift(from_before(scan, keys), lane == 0, v, keys, f, op, options, "warp_scan")
+  local left = shifted(scan, keys, 1, options.reverse)
+  return shift(left, place == 0, v, keys, f, op, options, "warp_scan")
 end
 
 -- {====== Blocks ======
@@ -368,21 +384,25 @@ function M.block_scan(v, op, options)
   v, keys, f = prepare(v, op, "block_scan")
   options = scan_options(options, block_options, "block_scan")
   local n, i = thread_count(), thread_number()
-  local n_warps = (n + LANES - 1) // LANES
-  local lane, warp = i % LANES, i // LANES
-  local scan = scan_lanes(v, f, lane, LANES, keys)
+  local n_warps, lane, reverse = (n + LANES - 1) // LANES, i % LANES, options.reverse
+  local place, warp = places(reverse)
+  local scan = scan_lanes(v, f, place, LANES, keys, reverse)
   local before, total
   if n_warps == 1 then
-    total = map(keys, scan, function(x) return shfl_idx(x, n - 1) end)
+    local last = reverse and 0 or n - 1
+    total = map(keys, scan, function(x) return shfl_idx(x, last) end)
   else
-    local s = share(scan, keys, lane == LANES - 1 or i == n - 1, warp, n_warps)
+    local is_last = lane == LANES - 1 or i == n - 1
+    if reverse then is_last = lane == 0 end
+    local s = share(scan, keys, is_last, warp, n_warps)
     before, total = scan_totals(s, keys, f, lane, warp, n_warps)
     scan = choose_result(keys, warp > 0, f, before, scan, scan)
   end
   if not options.exclusive then return scan, total end
-  local left = from_before(scan, keys)
-  if before ~= nil then left = choose(keys, lane > 0, left, before) end
-  return shift(left, i == 0, v, keys, f, op, options, "block_scan"), total
+  local left = shifted(scan, keys, 1, reverse)
+  if before ~= nil then left = choose(keys, place > 0, left, before) end
+  local first = reverse and n - 1 or 0
+  return shift(left, i == first, v, keys, f, op, options, "block_scan"), total
 end
 
 -- {====== Tensors ======

@@ -505,7 +505,8 @@ function block_reduce(value, op) end
 --- The operations are those of warp_reduce; a function need only be associative. With
 --- `exclusive = true`, the result covers only the lanes before this one. The first lane then gets
 --- `init`, which is required for functions and for minima and maxima of integers. With `mask`, the
---- scan covers only the lanes of the mask; see warp_reduce.
+--- scan covers only the lanes of the mask; see warp_reduce. With `reverse = true`, the scan begins at
+--- the last lane: a function gets the values of later lanes first.
 ---
 ---     > k = kernel("sums", function(x) x[threadIdx.x] = warp_scan(threadIdx.x, "add") end)
 ---     > t = zeros(i32, 8)
@@ -516,7 +517,7 @@ function block_reduce(value, op) end
 --- CuTe: none. MoYe: none.
 ---@param value number|table
 ---@param op string|function
----@param options? table `{exclusive = true, init = value, mask = m}`
+---@param options? table `{exclusive = true, init = value, mask = m, reverse = true}`
 ---@return number|table
 function warp_scan(value, op, options) end
 
@@ -537,7 +538,7 @@ function warp_scan(value, op, options) end
 --- CuTe: none. MoYe: none.
 ---@param value number|table
 ---@param op string|function
----@param options? table `{exclusive = true, init = value}`
+---@param options? table `{exclusive = true, init = value, reverse = true}`
 ---@return number|table scan
 ---@return number|table all
 function block_scan(value, op, options) end

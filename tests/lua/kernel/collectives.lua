@@ -17,15 +17,17 @@ local function reduce_by(f, n, group, get)
   return want
 end
 
-local function scan_by(f, n, group, get, init)
+local function scan_by(f, n, group, get, init, reverse)
   local want, all = {}, nil
-  for i = 0, n - 1 do
-    if i % group == 0 then all = init end
+  for step = 0, n - 1 do
+    local i = reverse and n - 1 - step or step
+    local is_first = step == 0 or (reverse and i + 1 or i) % group == 0
+    if is_first then all = init end
     if init ~= nil then
       want[i] = all
       all = f(all, get(i))
     else
-      all = i % group == 0 and get(i) or f(all, get(i))
+      all = is_first and get(i) or f(all, get(i))
       want[i] = all
     end
   end
@@ -47,7 +49,7 @@ local blocks = {1, 2, 17, 32, 33, 48, 64, 96, 100, 128, 256, 991, 1024, {8, 4, 3
 for _, block in ipairs(blocks) do
   local n = block
   if type(block) == "table" then n = block[1] * block[2] * block[3] end
-  local out = zeros(i32, {n, 12})
+  local out = zeros(i32, {n, 17})
   kernel("k", function(out)
     local i = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)
     local v = i * 7919 % 1009 - 300
@@ -65,6 +67,12 @@ for _, block in ipairs(blocks) do
     out[{i, 9}] = block_scan(few, last)
     out[{i, 10}] = block_scan(few, last, {exclusive = true, init = 77})
     out[{i, 11}] = block_scan(v, "max", {exclusive = true, init = -5})
+    out[{i, 12}] = warp_scan(few, last, {reverse = true})
+    out[{i, 13}] = warp_scan(v, "xor", {exclusive = true, reverse = true})
+    scan, total = block_scan(few, last, {reverse = true})
+    out[{i, 14}] = scan
+    out[{i, 15}] = total
+    out[{i, 16}] = block_scan(few, last, {exclusive = true, init = 77, reverse = true})
   end){grid = 1, block = block}(out)
   local xor = function(a, b) return a ~ b end
   compare(out, 0, n, reduce_by(add, n, 32, value))
@@ -78,6 +86,12 @@ for _, block in ipairs(blocks) do
   compare(out, 8, n, reduce_by(add, n, n, value))
   compare(out, 9, n, scan_by(host_last, n, n, sparse))
   compare(out, 10, n, scan_by(host_last, n, n, sparse, 77))
+  compare(out, 12, n, scan_by(host_last, n, 32, sparse, nil, true))
+  compare(out, 13, n, scan_by(xor, n, 32, value, 0, true))
+  local from_end = scan_by(host_last, n, n, sparse, nil, true)
+  compare(out, 14, n, from_end)
+  compare(out, 15, n, reduce_by(function(a) return a end, n, n, function() return from_end[0] end))
+  compare(out, 16, n, scan_by(host_last, n, n, sparse, 77, true))
   compare(out, 11, n, scan_by(math.max, n, n, value, -5))
 end
 print(n_wrong)                           -- expect: 0

@@ -65,6 +65,11 @@ local operations = {
   end },
   { function(v, o) return warp_scan(v, "max", { mask = o.mask, exclusive = true, init = -99 }) end,
     function(v, mask, lane) return fold(math.max)(v, mask & (1 << lane) - 1) or -99 end },
+  { function(v, o) return warp_scan(v, "add", { mask = o.mask, reverse = true }) end,
+    function(v, mask, lane) return fold(word_ops.add)(v, mask & -1 << lane) end },
+  { function(v, o)
+    return warp_scan(v, "min", { mask = o.mask, reverse = true, exclusive = true, init = 99 })
+  end, function(v, mask, lane) return fold(math.min)(v, mask & -2 << lane) or 99 end },
   -- the lanes in their order: the operation is associative only
   { function(v, o)
     local r = warp_reduce({ first = v, last = v }, function(a, b)
@@ -158,7 +163,7 @@ for _, n in ipairs { 32, 50, 96, 7 } do
     end
   end
 end
-print(cases, wrong)                      -- expect: 55500	0
+print(cases, wrong)                      -- expect: 59940	0
 
 -- {====== Shuffles of a group ======
 
