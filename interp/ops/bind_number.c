@@ -289,16 +289,19 @@ static void push_cdiv_tables(lua_State *L, int a, int b, int depth) {
     diag_error(L, "cdiv: a tuple of more than %d elements or %d levels", CT_MAX_NODES,
                CT_MAX_DEPTH);
   }
-  if (n != luaL_len(L, b)) {
-    diag_error(L, "cdiv: tuples of %I and %I elements; give one divisor per element",
+  if (luaL_len(L, b) > n) {
+    diag_error(L, "cdiv: tuples of %I and %I elements; give at most one divisor per element",
                (LUAI_UACINT)n, (LUAI_UACINT)luaL_len(L, b));
   }
   lua_createtable(L, (int)n, 0);
   int result = lua_gettop(L);
   for (lua_Integer i = 1; i <= n; i++) {
     lua_geti(L, a, i);
-    lua_geti(L, b, i);
-    push_cdiv(L, result + 1, result + 2, depth + 1);
+    if (lua_geti(L, b, i) == LUA_TNIL) {
+      lua_pop(L, 1); /* not divided, as in CuTe */
+    } else {
+      push_cdiv(L, result + 1, result + 2, depth + 1);
+    }
     lua_seti(L, result, i);
     lua_settop(L, result);
   }

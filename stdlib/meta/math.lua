@@ -80,7 +80,8 @@ function abs(x) end
 
 --- The quotient, rounded up; for tables, entry by entry.
 --- This is the number of tiles of size b that cover a. The result is exact for all integers,
---- including negative ones. A string like "(7,8)" counts as a table.
+--- including negative ones. A string like "(7,8)" counts as a table. An entry of a for which b has
+--- none stays as it is.
 ---
 ---     > cdiv(10, 4), cdiv(8, 4)
 ---     3       2

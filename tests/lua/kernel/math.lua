@@ -135,6 +135,7 @@ print(c[0], c[1], c[2], cdiv(13, 4), table.concat(cdiv({13, 8}, {4, 3}), " ")) -
 -- cdiv takes texts as other functions do.
 print(table.unpack(cdiv("(7,8)", "(2,3)"))) -- expect: 4	3
 print(table.unpack(cdiv({7, 8}, "(2,3)"))) -- expect: 4	3
+print(table.unpack(cdiv({8, 10, 6}, {3, 4}))) -- expect: 3	3	6
 print(cdiv("7", 2)) -- expect: 4
 
 -- math.log with a base, of which either may be known only at run time.
