@@ -229,9 +229,14 @@ static int lang_bitcast(lua_State *L) {
                       is == CT_bool ? "where(c, 1, 0)" : "x ~= 0");
   }
   if (ct_dtypes[is].bits != ct_dtypes[type].bits) {
-    return diag_error(L, "bitcast: %s has %d bits but %s has %d; expected types of equal width",
-                      ct_dtypes[is].name, ct_dtypes[is].bits, ct_dtypes[type].name,
-                      ct_dtypes[type].bits);
+    const CtDtypeInfo *from = &ct_dtypes[is], *to = &ct_dtypes[type];
+    bool was_narrow = is == CT_i32 && (to->bits == 8 || to->bits == 16);
+    const char *hint =
+        was_narrow ? lua_pushfstring(L, "; arithmetic widens narrow integers: bitcast(u%d(x), %s)",
+                                     to->bits, to->name)
+                   : "";
+    return diag_error(L, "bitcast: %s has %d bits but %s has %d; expected types of equal width%s",
+                      from->name, from->bits, to->name, to->bits, hint);
   }
   value_push(L, ct_ir_bitcast(ir, v, type));
   return 1;
