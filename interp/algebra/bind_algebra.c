@@ -7,19 +7,6 @@
 #include "interp/state/note.h"
 #include "interp/openers.h"
 
-/* An argument that the operation would ignore is a mistake, unless it is nil. */
-static void check_count(lua_State *L, const char *op, int n) {
-  int given = lua_gettop(L);
-  while (given > n && lua_isnil(L, given)) {
-    given--;
-  }
-  if (given > n) {
-    diag_error(
-        L, "%s: %d arguments; %d were expected; a call in parentheses returns only its first value",
-        op, given, n);
-  }
-}
-
 /* Pushes the result of a function of at most `most` arguments: it remembers that `op` made it of those
    that are there. */
 static int push_made(lua_State *L, const CtAlg *g, CtComposed c, const char *op, int most) {
@@ -158,7 +145,7 @@ static CtComposed filled(lua_State *L, CtAlg *g, const char *op,
 
 #define DEFINE(name, most, body, fn)                                                               \
   static int name(lua_State *L) {                                                                  \
-    check_count(L, #name, most);                                                                   \
+    diag_check_count(L, #name, lua_gettop(L), most);                                               \
     CtAlg g = bind_begin(L);                                                                       \
     CtComposed made = body(L, &g, #name, fn);                                                      \
     return push_made(L, &g, made, #name, most);                                                    \
@@ -167,7 +154,7 @@ ALGEBRA(DEFINE)
 #undef DEFINE
 
 static int max_common_vector(lua_State *L) {
-  check_count(L, "max_common_vector", 2);
+  diag_check_count(L, "max_common_vector", lua_gettop(L), 2);
   CtAlg g = bind_begin(L);
   CtComposed a = any(L, &g, "max_common_vector");
   int64_t n = al_max_common_vector(&g, a, bind_to_composed(L, 2, &g.cx, "max_common_vector"));
@@ -178,7 +165,7 @@ static int max_common_vector(lua_State *L) {
 
 /* domain_distribute(shape, n) */
 static int domain_distribute(lua_State *L) {
-  check_count(L, "domain_distribute", 2);
+  diag_check_count(L, "domain_distribute", lua_gettop(L), 2);
   CtAlg g = bind_begin(L);
   CtTuple shape = bind_to_shape(L, 1, &g.cx, "domain_distribute");
   CtLayout l = al_domain_distribute(&g, shape, bind_to_static(L, 2, "domain_distribute"));
@@ -190,7 +177,7 @@ static int domain_distribute(lua_State *L) {
 /* tv_layout(thr, val) -> (thread, value) layout, tile's shape */
 static int tv_layout(lua_State *L) {
   CtTuple tiler;
-  check_count(L, "tv_layout", 2);
+  diag_check_count(L, "tv_layout", lua_gettop(L), 2);
   CtAlg g = bind_begin(L);
   CtLayout thr = bind_to_layout(L, 1, &g.cx, "tv_layout");
   CtLayout tv = al_tv_layout(&g, thr, bind_to_layout(L, 2, &g.cx, "tv_layout"), &tiler);
@@ -244,7 +231,7 @@ static bool is_swizzled(lua_State *L, CtAlg *g, const CtComposed *a, CtComposed 
 /* composition(A, B), where either may be a swizzle or swizzled. */
 static int composition(lua_State *L) {
   CtComposed a, b;
-  check_count(L, "composition", 3);
+  diag_check_count(L, "composition", lua_gettop(L), 3);
   CtAlg g = bind_begin(L);
   if (!bind_test_composed(L, 1, &a)) {
     if (bind_is_swizzle(L, 1)) {
@@ -252,7 +239,7 @@ static int composition(lua_State *L) {
     }
     a = any(L, &g, "composition");
   }
-  check_count(L, "composition", 2);
+  diag_check_count(L, "composition", lua_gettop(L), 2);
   if (is_swizzled(L, &g, &a, &b)) {
     return push_made(L, &g, al_compose(&g, a, b), "composition", 2);
   }
@@ -265,7 +252,7 @@ typedef CtSwizzle (*ScaleSwizzle)(CtAlg *, CtSwizzle, int64_t);
 
 /* upcast(L, n), downcast(L, n) */
 static int scale(lua_State *L, const char *op, ScaleOp fn, ScaleSwizzle of_swizzle) {
-  check_count(L, op, 2);
+  diag_check_count(L, op, lua_gettop(L), 2);
   CtAlg g = bind_begin(L);
   if (bind_is_swizzle(L, 1)) {
     CtSwizzle sw = bind_to_swizzle(L, 1, &g.cx, op);
@@ -287,7 +274,7 @@ static int64_t to_bits(lua_State *L, int idx) {
 
 /* recast(L, from, to); of tensors, ops/bind_recast.c */
 static int recast(lua_State *L) {
-  check_count(L, "recast", 3);
+  diag_check_count(L, "recast", lua_gettop(L), 3);
   CtAlg g = bind_begin(L);
   bool is_swizzle = bind_is_swizzle(L, 1);
   CtSwizzle sw = is_swizzle ? bind_to_swizzle(L, 1, &g.cx, "recast") : (CtSwizzle){0};

@@ -142,12 +142,23 @@ static const struct {
     {"block_copy", "cuttle.block_tiles", true},
 };
 
+/* The Lua function at the top will get the arguments below it. One that takes any number has a check of its own. */
+static void check_count(lua_State *L, const char *name) {
+  lua_Debug ar;
+  lua_pushvalue(L, -1);
+  lua_getinfo(L, ">u", &ar);
+  if (!ar.isvararg) {
+    diag_check_count(L, name, lua_gettop(L) - 1, ar.nparams);
+  }
+}
+
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */
 static int call_lua_name(lua_State *L) {
   state_push_module(L, lua_tostring(L, lua_upvalueindex(2)));
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
+  check_count(L, lua_tostring(L, lua_upvalueindex(1)));
   bool is_helper = lua_toboolean(L, lua_upvalueindex(3));
   if (is_helper && front_ir(L) != NULL) {
     if (src_convert(L, -1, RW_HELPER) != LUA_OK) {

@@ -24,7 +24,7 @@ static int try_cancel(lua_State *L) { /* response, mbarrier[, {multicast =}] */
   CtIr *ir = front_here(L, "clc_try_cancel");
   uint32_t bar;
   CtVal slot;
-  lua_settop(L, 3);
+  diag_take_args(L, "clc_try_cancel", 3);
   call_need_sm(L, ir, "clc_try_cancel", NEEDS_SM);
   CtView response = access_view(L, 1, "clc_try_cancel");
   bind_to_mbarrier(L, 2, "clc_try_cancel", &bar, &slot);

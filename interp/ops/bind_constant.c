@@ -30,7 +30,7 @@ static int lang_constant(lua_State *L) { /* dtype, table, layout */
   CtIr *ir = front_here(L, "constant");
   CtCx cx = bind_enter(L);
   CtLayout layout;
-  lua_settop(L, 3);
+  diag_take_args(L, "constant", 3);
   CtDtype dtype = bind_to_dtype(L, 1, "constant");
   if (tensor_test(L, 2) != NULL) {
     return diag_error(

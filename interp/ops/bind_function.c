@@ -562,7 +562,7 @@ static void check_options(lua_State *L) {
 }
 
 static int device_fn(lua_State *L) {
-  lua_settop(L, 2);
+  diag_take_args(L, "device_fn", 2);
   if (!lua_isfunction(L, 1)) {
     return diag_type_error(L, 1, "device_fn", "a function");
   }

@@ -273,7 +273,7 @@ static int copy_if(lua_State *L) {
     n = ct_ir_atom_values(ir, &atom, CT_ATOM_SRC, dtype);
     lua_remove(L, 1);
   }
-  lua_settop(L, 3);
+  diag_take_args(L, "copy_if", 3);
   CtView src = access_view(L, 2, "copy_if"), dst = access_view(L, 3, "copy_if"), pred;
   if (lua_isfunction(L, 1)) {
     front_convert(L, 1);

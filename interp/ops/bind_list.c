@@ -154,7 +154,7 @@ static int lang_tensor_at(lua_State *L) {
   }
   bool is_wide;
   CtCx cx = bind_enter(L);
-  lua_settop(L, 4);
+  diag_take_args(L, "tensor_at", 4);
   CtDtype dtype = bind_to_dtype(L, 2, "tensor_at");
   CtLayout layout = to_layout(L, &cx, dtype, &is_wide);
   const CtTensorSpec spec = {.dtype = dtype,

@@ -125,7 +125,7 @@ static int tile(lua_State *L) {
                       "zipped_divide(t, tiler) has all tiles",
                       lua_gettop(L));
   }
-  lua_settop(L, 4);
+  diag_take_args(L, "tile", 4);
   CtAlg g = bind_begin(L), of_tiler = al_trial(&g), of_crd = al_trial(&g);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "tile");
   CtTiler tiler = bind_to_tiler(L, 2, &g.cx, "tile");
@@ -200,7 +200,7 @@ static int note_thread_of(lua_State *L) {
 
 /* parallelize(t, thr_layout, index[, proj]) */
 static int parallelize(lua_State *L) {
-  lua_settop(L, 4);
+  diag_take_args(L, "parallelize", 4);
   CtAlg g = bind_begin(L), of_tiler = al_trial(&g);
   const Tensor *t = tensor_test(L, 1) == NULL ? NULL : tensor_check_live(L, 1, "parallelize");
   CtLayout thr = bind_to_layout(L, 2, &g.cx, "parallelize");

@@ -282,7 +282,7 @@ static void check_state_options(lua_State *L, int idx) {
 
 static int lang_pipeline_state(lua_State *L) { /* n[, {slot =, parity =}] */
   CtIr *ir = front_here(L, "pipeline_state");
-  lua_settop(L, 2);
+  diag_take_args(L, "pipeline_state", 2);
   int n = bind_to_index(L, 1, 1, MAX_SLOTS, "pipeline_state", "number of slots");
   check_state_options(L, 2);
   CtVal slot = state_option(L, ir, 2, "slot", n - 1);

@@ -92,7 +92,7 @@ static int commit(lua_State *L) { /* mbarrier[, {multicast =}] */
   CtIr *ir = front_here(L, "tcgen05_commit");
   uint32_t buf;
   CtVal slot, mask;
-  lua_settop(L, 2);
+  diag_take_args(L, "tcgen05_commit", 2);
   call_need_sm(L, ir, "tcgen05_commit", CALL_TCGEN05);
   bind_to_mbarrier(L, 1, "tcgen05_commit", &buf, &slot);
   (void)bind_push_option(L, 2, "tcgen05_commit", "multicast");

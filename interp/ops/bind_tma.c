@@ -122,7 +122,7 @@ static int lang_tma_load(lua_State *L) { /* src, dst, bar[, {multicast =, pair =
   CtIr *ir = front_here(L, "tma_load");
   CtTmaCall call = {.op = "tma_load"};
   bool has_bar = lua_gettop(L) >= 3;
-  lua_settop(L, 4);
+  diag_take_args(L, call.op, 4);
   to_tile(L, 1, &call);
   if (!has_bar) {
     diag_error(L, "tma_load: argument 3 is missing; an mbarrier, such as full[i], was expected");
@@ -179,7 +179,7 @@ static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
   if (bind_is_mbarrier(L, 3)) {
     return send(L, ir);
   }
-  lua_settop(L, 3);
+  diag_take_args(L, call.op, 3);
   call.shared = access_view(L, 1, call.op);
   to_tile(L, 2, &call);
   call.reduce = to_reduction(L, 3);

@@ -124,6 +124,22 @@ const char *diag_push_kind(lua_State *L, int idx) {
   return lua_pushstring(L, kind_of_type(type));
 }
 
+void diag_check_count(lua_State *L, const char *op, int given, int n) {
+  while (given > n && lua_isnil(L, given)) {
+    given--;
+  }
+  if (given > n) {
+    diag_error(
+        L, "%s: %d arguments; %d were expected; a call in parentheses returns only its first value",
+        op, given, n);
+  }
+}
+
+void diag_take_args(lua_State *L, const char *op, int n) {
+  diag_check_count(L, op, lua_gettop(L), n);
+  lua_settop(L, n);
+}
+
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) {
   if (lua_isnone(L, arg) || (lua_isnil(L, arg) && lua_gettop(L) == arg)) {
     return diag_error(L, "%s: argument %d is missing%s; %s was expected", op, arg,

@@ -45,6 +45,11 @@ void diag_try(lua_State *L, CtStatus status);
    the type lets a binding write `return diag_error(...)`. */
 int diag_error(lua_State *L, const char *fmt, ...) DIAG_RAISES;
 
+/* Raises if a function of the language, which takes n arguments, was given more: one that it would ignore is a
+   mistake, unless it is nil. diag_take_args also sets the stack's height to n. */
+void diag_check_count(lua_State *L, const char *op, int given, int n);
+void diag_take_args(lua_State *L, const char *op, int n);
+
 /* Raises `<op>: argument N is a string; a layout was expected` at the script's line: for the
    arguments of the language's functions, which count as the user writes them. */
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) DIAG_RAISES;

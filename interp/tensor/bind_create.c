@@ -205,7 +205,7 @@ static Elem check_end(lua_State *L, int idx, CtDtype dtype) {
 
 /* rand(dtype, shape|layout[, lo, hi]): uniform, lo <= x < hi. */
 static int uniform(lua_State *L) {
-  lua_settop(L, 4);
+  diag_take_args(L, "rand", 4);
   const Tensor *t = push_tensor(L, "rand");
   Uniform u = {&state_of(L)->rand, elem_of(t->dtype, 0), elem_of(t->dtype, default_end(t->dtype))};
   if (!lua_isnil(L, 3) || !lua_isnil(L, 4)) {
@@ -399,7 +399,7 @@ void *tensor_read_table(lua_State *L, const char *op, CtDtype dtype, const CtCx 
    a layout, entry i + 1 of a flat table is element i, in linear order. */
 static int from_table(lua_State *L) {
   Table t;
-  lua_settop(L, 3);
+  diag_take_args(L, "from_table", 3);
   CtCx cx = bind_enter(L);
   CtDtype dtype = bind_to_dtype(L, 1, "from_table");
   CtLayout layout = read_shape(L, "from_table", &cx, &t);

@@ -270,7 +270,10 @@ local function copy_as(src, dst)
 end
 
 --- The sums to a tile (M,N) of global or shared memory, cast to its type.
-function Accumulator:store(t)
+function Accumulator:store(t, other)
+  if other ~= nil then
+    fail("store", "2 arguments; one tile was expected: change the sums with acc:map(f) first")
+  end
   check_tile(self, t, "store")
   M.by_threads(self, function() copy_as(self.sums, self.thr:partition_C(t)) end)
 end
