@@ -55,7 +55,7 @@ static const Tensor *find_tensor(lua_State *L, int idx) {
                     tensor_live(t, &err) == CT_OK;
   return has_memory && t->swizzle.bits == 0 && ct_is_static(t->offset) &&
                  ct_layout_is_static(t->layout) && t->dtype >= (CtDtype)CUTTLE_F64 &&
-                 t->dtype <= (CtDtype)CUTTLE_BOOL
+                 t->dtype < (CtDtype)CUTTLE_F4E2M1
              ? t
              : NULL;
 }

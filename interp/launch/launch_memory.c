@@ -18,7 +18,7 @@ void launch_check_memory(lua_State *L, const cuttle_Memory *m, const char *what)
     diag_error(L, "%s: memory of rank %d with its shape at %p; expected a rank of 0 to %d", what,
                (int)m->rank, (const void *)m->shape, MAX_RANK);
   }
-  if ((int)m->dtype < CUTTLE_F64 || m->dtype > CUTTLE_BOOL) {
+  if ((int)m->dtype < CUTTLE_F64 || m->dtype >= CUTTLE_DTYPE_END) {
     diag_error(L, "%s: %d is not an element type; one of cuttle_DType was expected", what,
                (int)m->dtype);
   }

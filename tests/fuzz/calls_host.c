@@ -193,7 +193,7 @@ static const cuttle_Memory *next_memory(Host *h, int i) {
                        .stride = once_in(h->in, 5) ? NULL : stride,
                        .rank = once_in(h->in, 20) ? (int32_t)next_integer(h->in)
                                                   : (int32_t)below(h->in, RANK + 1),
-                       .dtype = (cuttle_DType)below(h->in, CUTTLE_BOOL + 2),
+                       .dtype = (cuttle_DType)below(h->in, CUTTLE_DTYPE_END + 1),
                        .device = once_in(h->in, 20) ? 99 : -1,
                        .is_read_only = once_in(h->in, 6)};
   if (m->rank > RANK) { /* more modes than there are numbers for: too many for anybody */
