@@ -250,7 +250,7 @@ function rows.rms_norm_rotary_halves(x, weight, epsilon, cos, sin, position) end
 function rows.rms_norm_rotary_pairs(x, weight, epsilon, cos, sin, position) end
 
 --- x / scale in f8e4m3, with a scale for each row, so that the largest is 448.
---- `quantize_mxfp8` and the like have a scale for each group of columns: docs/rows.md has the formats.
+--- `quantize_mxfp8`, `rms_norm_int8_rows` and the like have other formats, which docs/rows.md lists.
 ---@param x Tensor
 ---@return Tensor
 ---@return Tensor # the scale of each row

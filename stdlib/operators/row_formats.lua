@@ -1,5 +1,6 @@
 -- row_formats.lua: the formats of few bits that rows are quantised to. Each is a function for
 -- row_kernel or its method followed_by: f(row, v) -> the element, and what its block has once.
+local internal = ...
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -18,16 +19,41 @@ end
 
 local TINY <const> = 1e-12 -- a block of zeros is divided by something
 
+-- 1 / v, for a v from 2^-100 to 2^100, as a division rounds it, but without a division's branches.
+local function reciprocal(v)
+  if internal.kernel.dtype_of(v) ~= f32 then return 1.0 / v end
+  local near = fast.rcp(v)
+  return fma(near, fma(-near, v, 1.0), near)
+end
+
+-- f(v, largest_of) -> v / scale, scale: what largest_of(|v|) returns becomes the type's largest
+-- number.
+local function by_largest(dtype)
+  local most = range_of(largest, dtype)
+  return function(v, largest_of)
+    local scale = max(largest_of(abs(v)), TINY) * (1.0 / most)
+    local scaled = v * reciprocal(scale)
+    return dtype == i8 and rint(scaled) or scaled, scale
+  end
+end
+
 --- v / scale in `dtype`, f8e4m3, f8e5m2 or i8, and the scale of each block of n columns, f32: the
 --- block's largest element becomes the type's largest number. i8 is rounded to the nearest number,
 --- of two the even one.
 function M.blocks(dtype, n)
-  local most = range_of(largest, dtype)
+  local scaled_by = by_largest(dtype)
   return function(row, v)
-    local scale = max(row:group_max(abs(v), n), TINY) * (1.0 / most)
-    local scaled = v * (1.0 / scale)
-    if dtype == i8 then scaled = rint(scaled) end
+    local scaled, scale = scaled_by(v, function(size) return row:group_max(size, n) end)
     return scaled, row:group_once(scale, n)
+  end
+end
+
+--- The same with a scale for each row.
+function M.rows(dtype)
+  local scaled_by = by_largest(dtype)
+  return function(row, v)
+    local scaled, scale = scaled_by(v, function(size) return row:max(size) end)
+    return scaled, row:once(scale)
   end
 end
 
@@ -68,6 +94,8 @@ end
 
 --- The named formats: {suffix of the operators' names, function, types of both results}.
 M.named = {
+  { "fp8_rows", M.rows(f8e4m3), { f8e4m3, f32 } },
+  { "int8_rows", M.rows(i8), { i8, f32 } },
   { "fp8_blocks", M.blocks(f8e4m3, 128), { f8e4m3, f32 } },
   { "fp8_e5m2_blocks", M.blocks(f8e5m2, 128), { f8e5m2, f32 } },
   { "int8_blocks", M.blocks(i8, 128), { i8, f32 } },

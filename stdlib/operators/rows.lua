@@ -225,12 +225,6 @@ M.rotary = row_kernel("rotary", function(_, a, b, cos, sin)
   return a * cos - b * sin, b * cos + a * sin
 end)
 
---- quantize(x) -> x / scale in f8e4m3, and the scale of each row, so that the largest is 448
-M.quantize = row_kernel("quantize", function(row, x)
-  local scale = max(row:max(abs(x)), 1e-12) * (1.0 / 448.0)
-  return x * (1.0 / scale), row:once(scale)
-end, { types = { f8e4m3 } })
-
 -- quantize_F(x), rms_norm_F(x, weight, epsilon), add_rms_norm_F(x, residual, weight, epsilon) and
 -- swiglu_F(gate, up) for each format F of row_formats.lua -> the elements and the scales of blocks,
 -- and then what rms_norm and add_rms_norm return after their first result.
@@ -244,6 +238,8 @@ local function quantized(name, format, types)
 end
 
 for _, format in ipairs(formats.named) do quantized(table.unpack(format)) end
+--- quantize(x): the same as quantize_fp8_rows(x)
+M.quantize = M.quantize_fp8_rows
 
 --- quantize_nvfp4(x, global) -> x / (scale global) in f4e2m1, and a scale, f8ue4m3, for each block
 --- of 16 columns; `global` is a number, or a tensor (1,1)

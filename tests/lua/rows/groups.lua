@@ -176,7 +176,7 @@ local function quantised(q, scale, x, n)
   local error, most = 0, 0
   for r = 0, 1 do
     for i = 0, n - 1 do
-      local s = scale[{r, i // 128}]
+      local s = scale[{r, scale.shape[2] > 1 and i // 128 or 0}]
       error = math.max(error, math.abs(q[{r, i}] * s - x[{r, i}]) / s)
       most = math.max(most, math.abs(q[{r, i}]))
     end
@@ -190,7 +190,8 @@ do -- half of the largest numbers' spacing is the largest error
   local residual, up = randn(f32, row_major{2, n}), randn(f32, row_major{2, n})
   local normal, gated = rows.rms_norm(x, w, 1e-6), rows.swiglu(x, up)
   local added, sum = rows.add_rms_norm(x, residual, w, 1e-6)
-  for _, case in ipairs{{"fp8_blocks", 16}, {"fp8_e5m2_blocks", 4096}, {"int8_blocks", 0.5}} do
+  for _, case in ipairs{{"fp8_blocks", 16}, {"fp8_e5m2_blocks", 4096}, {"int8_blocks", 0.5},
+    {"fp8_rows", 16}, {"int8_rows", 0.5}} do
     local name, limit = case[1], case[2] * 1.001
     local function of(first, want, ...)
       local given = {...}
@@ -215,6 +216,12 @@ end
 -- expect: int8_blocks	true	127	nil
 -- expect: true	127	(2,1)
 -- expect: true	true
+-- expect: fp8_rows	true	448.0	nil
+-- expect: true	448.0	(2,1)
+-- expect: true	true
+-- expect: int8_rows	true	127	nil
+-- expect: true	127	(2,1)
+-- expect: true	true
 -- expect: true
 
 do -- a block of zeros, and a following function with arguments of its own
@@ -233,7 +240,7 @@ do -- explain makes no results: these would take terabytes
   local found = rows.quantize_mxfp8:explain(x)
   print(found.shape, found.width, formats.named[1][1])
 end
--- expect: flat	1	fp8_blocks
+-- expect: flat	1	fp8_rows
 
 -- {====== What is refused ======
 
