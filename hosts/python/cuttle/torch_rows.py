@@ -212,7 +212,7 @@ def rms_norm(x: Any, weight: Any, eps: float = 1e-6) -> Any:
 
 def add_rms_norm(x: Any, residual: Any, weight: Any, eps: float = 1e-6) -> Tuple[Any, Any]:
     """(rms_norm of the sum, the sum x + residual); x and residual are (..., N), weight (N,)."""
-    _expect_same("add_rms_norm", x=x, residual=residual)
+    expect_same("add_rms_norm", x=x, residual=residual)
     return _ops["add_rms_norm"](x, residual, weight, eps)[:2]
 
 
@@ -273,13 +273,13 @@ def linear_cross_entropy(x: Any, weight: Any, target: Any, *, ignore_index: int 
 
 def swiglu(gate: Any, up: Any) -> Any:
     """gate * sigmoid(gate) * up, of tensors of the same shape."""
-    _expect_same("swiglu", gate=gate, up=up)
+    expect_same("swiglu", gate=gate, up=up)
     return _ops["swiglu"](gate, up)
 
 
 def geglu(gate: Any, up: Any) -> Any:
     """gelu(gate) * up with the exact GELU, of tensors of the same shape."""
-    _expect_same("geglu", gate=gate, up=up)
+    expect_same("geglu", gate=gate, up=up)
     return _ops["geglu"](gate, up)
 
 
@@ -301,7 +301,8 @@ def dropout(x: Any, p: float, seed: int) -> Any:
     return _ops["dropout"](x, p, seed)
 
 
-def _expect_same(name: str, **tensors: Any) -> None:
+def expect_same(name: str, **tensors: Any) -> None:
+    """Raises ValueError unless both tensors have the same shape."""
     (a, x), (b, y) = tensors.items()
     if x.shape != y.shape:
         raise ValueError(f"{name}: {a} has shape {tuple(x.shape)} and {b} {tuple(y.shape)}; the same was expected")

@@ -109,6 +109,32 @@ def test_elements():
     ok(torch.equal(torch.autograd.grad(y.sum(), x)[0], 2.0 * (y != 0)), "its gradient drops the same")
 
 
+def test_formats():
+    """Elements times scales are near what is quantised, and the same by rows.quantize_F."""
+    x, residual, w = (data(3, 256, dtype=torch.bfloat16).detach() for _ in range(3))
+    w = w[0]
+    normal, (added, sum_), gated = rows.rms_norm(x, w), rows.add_rms_norm(x, residual, w), rows.swiglu(x, residual)
+    for name, error in {"fp8_rows": 0.04, "int8_rows": 0.01, "fp8_blocks": 0.04, "fp8_e5m2_blocks": 0.08,
+                        "int8_blocks": 0.01, "mxfp8": 0.13, "mxfp8_e5m2": 0.13}.items():
+        calls = {"quantize": (x, lambda: rows.quantize(x, name)),
+                 "rms_norm_quantized": (normal, lambda: rows.rms_norm_quantized(x, w, name)),
+                 "its residual": (added, lambda: rows.rms_norm_quantized(x, w, name, residual=residual)),
+                 "swiglu_quantized": (gated, lambda: rows.swiglu_quantized(x, residual, name))}
+        for what, (want, f) in calls.items():
+            made = f()
+            q, scale = (t.float() for t in made[:2])
+            near = (q * scale.repeat_interleave(256 // scale.shape[-1], -1) - want.float()).abs().max()
+            ok(near < error * want.float().abs().max() and (len(made) < 3 or torch.equal(made[2], sum_)),
+               f"{what}, {name}")
+            torch._dynamo.reset()
+            compiled = torch.compile(f, backend="aot_eager", fullgraph=True)()
+            ok(all(torch.equal(a.view(torch.uint8), b.view(torch.uint8)) for a, b in zip(made, compiled)),
+               f"{what}, {name}, compiled")
+    made = zip(cuttle.rows.quantize_mxfp8(x), rows.quantize(x, "mxfp8"))
+    ok(all(a.dtype == b.dtype and torch.equal(a.float(), b.float()) for a, b in made), "scales of 8 bits by DLPack")
+    fails(ValueError, "format is 'fp9'; expected one of fp8_rows", lambda: rows.quantize(x, "fp9"), "a format")
+
+
 def test_checks():
     """What PyTorch itself asks of an operator."""
     x, w, target = data(5, 64), data(64), torch.tensor([[1], [2], [-100], [63], [0]])
@@ -144,6 +170,7 @@ def test_training():
 test_norms()
 test_losses()
 test_elements()
+test_formats()
 test_checks()
 test_training()
 done()
