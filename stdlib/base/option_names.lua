@@ -1,4 +1,5 @@
--- option_names.lua: what functions check of a table of options: that it is one, and its keys.
+-- option_names.lua: what functions check of a table of options: that it is one, its keys, and its
+-- values. A reader says of a value whether it is right, and what was expected.
 local errors = require "cuttle.fail"
 local near = require "cuttle.near"
 local type_name = require "cuttle.type_name"
@@ -50,6 +51,53 @@ function M.check(op, options, known, example)
   end
   for key in pairs(options) do M.check_key(op, key, known) end
   return options
+end
+
+-- {====== Values ======
+
+local function shown(value)
+  if type(value) == "string" then return ("'%s'"):format(value) end
+  if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
+  return "a " .. type_name(value)
+end
+
+--- That the fields of the table are of `readers`, and that these accept them. `what` names such a
+--- field in messages, as "field"; `owner` begins them, as "input x: ".
+function M.read(op, t, readers, what, owner)
+  for name, value in pairs(t) do
+    M.check_key(op, name, readers, (owner or "") .. (what or "option"))
+    local ok, expected = readers[name](value)
+    if not ok then
+      errors.fail(op, "%s%s is %s; %s was expected", owner or "", name, shown(value), expected)
+    end
+  end
+  return t
+end
+
+--- The options, {} for none, which `readers` accept; `example` as in M.check.
+function M.read_options(op, options, readers, example)
+  return M.read(op, M.check(op, options, readers, example), readers)
+end
+
+--- Readers of one type; of integers from `least` on.
+function M.flag(v) return type(v) == "boolean", "true or false" end
+function M.text(v) return type(v) == "string" and v ~= "", "a text" end
+function M.func(v) return type(v) == "function", "a function" end
+function M.table(v) return type(v) == "table", "a table" end
+
+function M.whole(least)
+  return function(v)
+    return math.type(v) == "integer" and v >= least, ("an integer from %d on"):format(least)
+  end
+end
+
+--- {rtol =, atol =}, which may be missing.
+function M.tolerance(v)
+  local ok = type(v) == "table"
+  for name, bound in pairs(ok and v or {}) do
+    ok = ok and (name == "rtol" or name == "atol") and type(bound) == "number" and bound >= 0
+  end
+  return ok, "{rtol =, atol =}, numbers from 0 on,"
 end
 
 return M

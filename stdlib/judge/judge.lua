@@ -4,6 +4,7 @@
 --   M.judge(candidate, reference, options)   the report
 --   M.prepare(reference, options)            a reference with its cases drawn, for many candidates
 local models = require "cuttle.profile_device"
+local option_names = require "cuttle.option_names"
 local drawn = require "cuttle.judge_task"
 local errors = require "cuttle.fail"
 local fits = require "cuttle.judge_fits"
@@ -20,31 +21,20 @@ local function fail(format, ...) errors.fail("judge", format, ...) end
 
 -- {====== Arguments ======
 
-local known <const> = { cases = "integer", seed = "integer", orders = "integer", seconds = "number",
-  mib = "integer", device = "string", compile = "boolean", predict = "boolean", time = "string",
-  name = "string" }
+local function device_name(v) return models.find(v) ~= nil, "one of " .. models.names() end
+local function seconds(v) return type(v) == "number" and v > 0, "a number of seconds" end
 
-local function names_of(t)
-  local out = {}
-  for name in pairs(t) do out[#out + 1] = name end
-  table.sort(out)
-  return table.concat(out, ", ")
-end
+local readers <const> = { cases = option_names.whole(1), seed = option_names.whole(0),
+  orders = option_names.whole(0), seconds = seconds, mib = option_names.whole(1),
+  device = device_name, compile = option_names.flag, predict = option_names.flag,
+  time = option_names.text, name = option_names.text }
 
 local function read_options(given)
   local o = { cases = CASES, seed = os and os.time() or 1, orders = ORDERS, seconds = SECONDS,
               mib = MIB, device = "H100", compile = true, predict = true }
-  for name, value in pairs(given or {}) do
-    local kind = known[name]
-    if not kind then fail("no option '%s'; expected one of %s", tostring(name), names_of(known)) end
-    if math.type(value) ~= kind and type(value) ~= kind then
-      fail("the option %s is a %s; expected: %s", name, type_name(value), kind)
-    end
-    o[name] = value
-  end
-  local device = models.find(o.device)
-  if not device then fail("device is '%s'; expected one of %s", o.device, models.names()) end
-  o.device = device
+  given = option_names.read_options("judge", given, readers, "{cases = 10}")
+  for name, value in pairs(given) do o[name] = value end
+  o.device = models.find(o.device)
   return o
 end
 

@@ -15,14 +15,11 @@ local MIB <const> = 1 << 20
 local never <const> = { "require", "package", "cuda", "ptx", "graph", "bench", "device", "devices",
   "tune", "profile", "timeline", "trace", "sum_order", "same_order", "mesh", "shard", "reshard",
   "peer_tensor", "tensor_at", "explain", "help", "apropos", "import" }
-local operators <const> = { "matmul", "attention", "attention_backward", "attention_decode",
-  "row_kernel", "reference" }
-
 -- {====== States ======
 
 local function names_without(allowed)
   local may, out = lists.set(allowed), table.move(never, 1, #never, 1, {})
-  for _, name in ipairs(operators) do
+  for _, name in ipairs(drawn.operators) do
     if not may[name] then out[#out + 1] = name end
   end
   return table.concat(out, " ")
@@ -80,7 +77,7 @@ end
 
 local MOST_TEXT <const> = 1000 -- bytes of a message that the candidate may have written
 
-local is_operator = lists.set(operators)
+local is_operator = lists.set(drawn.operators)
 
 -- What the rules of judge add to an error of the candidate.
 local function hint_of(message)

@@ -10,27 +10,18 @@
 -- A case is {sizes =, rows = {{dtype =, layout =, shape =, ...}}, values = how values are drawn}.
 local internal = ...
 local errors = require "cuttle.fail"
+local lists = require "cuttle.lists"
 local option_names = require "cuttle.option_names"
 local type_name = require "cuttle.type_name"
 local M = {}
 
-local orders <const> = { row = true, column = true, any = true }
-local fields <const> = { name = true, sizes = true, inputs = true, outputs = true, reference = true,
-  cases = true, time = true, tolerance = true, allow = true, deterministic = true, special = true }
-local row_fields <const> = { "order", "tolerance", "values" }
-
-local is_row_field <const> = { order = true, tolerance = true, values = true }
+--- The operators that a candidate has only if the reference allows them.
+M.operators = { "matmul", "attention", "attention_backward", "attention_decode", "row_kernel",
+                "reference" }
 
 local function fail(format, ...) errors.fail("judge", format, ...) end
 
 -- {====== Reading ======
-
--- "M, N+1" as a list of its parts.
-local function parts_of(text)
-  local list = {}
-  for part in text:gmatch "[^,]+" do list[#list + 1] = part:match "^%s*(.-)%s*$" end
-  return list
-end
 
 -- The value of an expression of sizes, such as "N+1".
 local function evaluate(expression, sizes, what)
@@ -43,47 +34,86 @@ local function evaluate(expression, sizes, what)
 end
 M.evaluate = evaluate
 
-local function read_number(row, name)
+-- "M, N+1" as a list of its parts, of which none is empty; nil: it is none.
+local function parts_of(text)
+  local list = {}
+  for part in (type(text) == "string" and text .. "," or ""):gmatch "([^,]*)," do
+    list[#list + 1] = part:match "^%s*(.-)%s*$"
+    if list[#list] == "" then return nil end
+  end
+  return list[1] and list
+end
+
+local function is_bound(v) return type(v) == "number" or type(v) == "string" end
+
+local row_readers <const> = {
+  order = function(v)
+    return v == "row" or v == "column" or v == "any", "'row', 'column' or 'any'"
+  end,
+  tolerance = option_names.tolerance,
+  values = function(v)
+    local is_range = type(v) == "table" and #v == 2 and is_bound(v[1]) and is_bound(v[2])
+    return is_range or v == "permutation" or type(v) == "function",
+      'a range such as {0, 1}, "permutation" or a function'
+  end,
+}
+
+-- The fields of a row that have names.
+local function named_of(row)
+  local named = {}
+  for key, value in pairs(row) do
+    if math.type(key) ~= "integer" then named[key] = value end
+  end
+  return named
+end
+
+local function read_number(row, what, name)
+  if row[3] ~= nil or next(named_of(row)) ~= nil then
+    fail("%s: '%s' is the value of a number, which has no shape and no fields; a type is written "
+      .. 'without quotes, as in {"%s", f32, "M,N"}', what, row[2], name)
+  end
   return { name = name, number = row[2] }
 end
 
 local function read_row(row, kind, i)
   local name = type(row) == "table" and row[1]
-  if type(name) ~= "string" then
+  if type(name) ~= "string" or name == "" then
     fail('%s %d has no name; write {"x", f32, "M,N"}, or {"alpha", 0.5} for a number', kind, i)
   end
-  if type(row[2]) == "number" or type(row[2]) == "string" then return read_number(row, name) end
-  if type_name(row[2]) ~= "dtype" or type(row[3]) ~= "string" then
-    fail('%s %s: expected a type and a shape, as in {"%s", f32, "M,N"}', kind, name, name)
+  local what = kind .. " " .. name
+  if is_bound(row[2]) then return read_number(row, what, name) end
+  local extents = parts_of(row[3])
+  if type_name(row[2]) ~= "dtype" or not extents or #row > 3 then
+    fail('%s: expected a type and a shape, as in {"%s", f32, "M,N"}', what, name)
   end
-  local order = row.order or "row"
-  if not orders[order] then
-    fail("%s %s: order is '%s'; expected 'row', 'column' or 'any'", kind, name, tostring(order))
-  end
-  for key in pairs(row) do
-    if type(key) == "string" and not is_row_field[key] then
-      fail("%s %s has no field '%s'; expected one of %s", kind, name, key,
-        table.concat(row_fields, ", "))
-    end
-  end
-  return { name = name, dtype = row[2], extents = parts_of(row[3]), order = order,
-           values = row.values, tolerance = row.tolerance, is_output = kind == "output" }
+  local named = option_names.read("judge", named_of(row), row_readers, "field", what .. ": ")
+  return { name = name, dtype = row[2], extents = extents, order = named.order or "row",
+           values = named.values, tolerance = named.tolerance, is_output = kind == "output" }
 end
 
 local function read_rows(list, kind, into)
   if type(list) ~= "table" or #list == 0 then
     fail('the reference has no %ss; write %ss = {{"x", f32, "M,N"}}', kind, kind)
   end
-  for i, row in ipairs(list) do into[#into + 1] = read_row(row, kind, i) end
+  for i, row in ipairs(list) do
+    row = read_row(row, kind, i)
+    if into[row.name] then fail("%s is the name of two arguments; give each its own", row.name) end
+    into[#into + 1], into[row.name] = row, true
+  end
 end
+
+local function is_size(v) return math.type(v) == "integer" and v >= 0 end
 
 local function read_sizes(sizes)
   local names = {}
   for name, range in pairs(sizes) do
-    if type(range) ~= "table" or math.type(range[1]) ~= "integer" or
-      math.type(range[2]) ~= "integer" or range[1] > range[2] or range[1] < 0 then
+    local is_range = type(range) == "table" and #range == 2 and is_size(range[1])
+      and is_size(range[2]) and range[1] <= range[2]
+    if not is_range then
       fail("the size %s has no range; write %s = {1, 100}, the least and the most", tostring(name),
         tostring(name))
+    elseif not tostring(name):find "^[%a_][%w_]*$" then
+      fail("the size %s has no name that shapes can have; write N = {1, 100}", tostring(name))
     end
     names[#names + 1] = name
   end
@@ -92,11 +122,37 @@ local function read_sizes(sizes)
 end
 
 local function check_sizes(task, sizes, what)
+  if type(sizes) ~= "table" then
+    fail("%s is %s; sizes were expected, as in {N = 7}", what, tostring(sizes))
+  end
+  for name in pairs(sizes) do
+    option_names.check_key("judge", name, task.sizes, what .. ": the size")
+  end
   for _, name in ipairs(task.names) do
-    if math.type(sizes[name]) ~= "integer" then fail("%s does not give the size %s", what, name) end
+    if not is_size(sizes[name]) then fail("%s does not give the size %s", what, name) end
   end
   return sizes
 end
+
+local function is_list(v)
+  local n = 0
+  for _ in pairs(type(v) == "table" and v or {}) do n = n + 1 end
+  return type(v) == "table" and n == #v
+end
+
+local readers <const> = {
+  name = option_names.text, reference = option_names.func, sizes = option_names.table,
+  inputs = function(v) return is_list(v), 'a list such as {{"x", f32, "M,N"}}' end,
+  outputs = function(v) return is_list(v), 'a list such as {{"y", f32, "M,N"}}' end,
+  cases = function(v) return is_list(v), "a list of sizes, as in {{N = 7}, {N = 100}}," end,
+  time = option_names.table, tolerance = option_names.tolerance,
+  deterministic = option_names.flag, special = option_names.flag,
+  allow = function(v)
+    local known, ok = lists.set(M.operators), is_list(v)
+    for _, name in ipairs(ok and v or {}) do ok = ok and known[name] ~= nil end
+    return ok, "a list of " .. table.concat(M.operators, ", ")
+  end,
+}
 
 --- Reads the table of a reference file; raises and says what is wrong with it.
 function M.read(t)
@@ -104,8 +160,8 @@ function M.read(t)
     fail("the reference is %s; expected a table with inputs, outputs and reference",
       t == nil and "nil" or "a " .. type_name(t))
   end
-  for key in pairs(t) do option_names.check_key("judge", key, fields, "the reference's field") end
-  if type(t.reference) ~= "function" then
+  option_names.read("judge", t, readers, "the reference's field")
+  if not t.reference then
     fail("the reference has no function; write reference = function(x, y) ... end")
   end
   local task = { name = t.name or "task", rows = {}, run = t.reference, sizes = t.sizes or {},
@@ -196,9 +252,12 @@ local function place_row(row, sizes, random)
   end
   out.shape, out.size = {}, 1
   for i, text in ipairs(row.extents) do
-    out.shape[i] = math.tointeger(evaluate(text:match "^%d+$" and tonumber(text) or text, sizes,
-      row.name))
-    out.size = out.size * out.shape[i]
+    local extent = math.tointeger(evaluate(text, sizes, row.name))
+    if not extent or extent < 0 then
+      fail("%s: '%s' is %s for the sizes %s; an extent is an integer from 0 on", row.name, text,
+        evaluate(text, sizes, row.name), M.sizes_text(sizes))
+    end
+    out.shape[i], out.size = extent, out.size * extent
   end
   local order, pad = row.order, 0
   if order == "any" then

@@ -325,22 +325,12 @@ end
 
 local is_a = types.is_a
 
-local kinds_of_launch = { blocks = "integer", rows = "integer", max_bytes = "integer",
-                          padding = "boolean", swizzle = "boolean" }
-local kinds_of_layout = { dtype = "any", writes = "any", reads = "any" }
-for name, kind in pairs(kinds_of_launch) do kinds_of_layout[name] = kind end
-
-local function check_options(options, kinds)
-  option_names.check("find_swizzle", options, kinds)
-  for name, given in pairs(options) do
-    local kind = kinds[name]
-    if kind == "integer" and (math.type(given) ~= "integer" or given < 1) then
-      fail("%s is %s; an integer from 1 on was expected", name, tostring(given))
-    elseif kind == "boolean" and type(given) ~= "boolean" then
-      fail("%s is %s; true or false was expected", name, tostring(given))
-    end
-  end
-end
+local whole <const> = option_names.whole(1)
+local readers_of_launch <const> = { blocks = whole, rows = whole, max_bytes = whole,
+  padding = option_names.flag, swizzle = option_names.flag }
+local function any() return true end
+local readers_of_layout <const> = { dtype = any, writes = any, reads = any }
+for name, reader in pairs(readers_of_launch) do readers_of_layout[name] = reader end
 
 local function find_for_launch(unpacked, name, ...)
   local launch, args = unpacked[2], table.pack(...)
@@ -352,7 +342,7 @@ local function find_for_launch(unpacked, name, ...)
   if type(args[1]) == "table" and getmetatable(args[1]) == nil and #args[1] == 0 then
     options = args[1]
     args = table.pack(select(2, ...))
-    check_options(options, kinds_of_launch)
+    option_names.read_options("find_swizzle", options, readers_of_launch)
   end
   args = launch_given.arguments(unpacked, fail, table.unpack(args, 1, args.n))
   local tensor, list, is_settled = requests.recorded(launch, name,
@@ -366,7 +356,7 @@ local function find_for_accesses(layout, options)
     fail("the accesses were expected, as in {dtype = f16, writes = {thr = \"(16,8):(8,1)\", "
       .. "val = \"(1,8)\"}, reads = \"ldmatrix.x4\"}")
   end
-  check_options(options, kinds_of_layout)
+  option_names.read_options("find_swizzle", options, readers_of_layout)
   local dtype = options.dtype
   if not is_a(dtype, "dtype") then
     fail("the element type was expected, as in {dtype = f16, ...}")

@@ -360,17 +360,6 @@ end
 
 -- {====== Options ======
 
-local function is_tolerance(v)
-  for name, bound in pairs(type(v) == "table" and v or {}) do
-    if name ~= "rtol" and name ~= "atol" then
-      fail("tolerance has '%s'; {rtol =, atol =} was expected", tostring(name))
-    elseif type(bound) ~= "number" then
-      fail("tolerance.%s is a %s; a number was expected", name, type(bound))
-    end
-  end
-  return type(v) == "table"
-end
-
 local readers <const> = {
   where = function(v) return type(v) == "function", "a function of the configuration" end,
   key = function(v)
@@ -387,22 +376,9 @@ local readers <const> = {
   end,
   budget = function(v) return math.type(v) == "integer" and v > 0, "a number of configurations" end,
   bits = bits.is_option,
-  tolerance = function(v) return is_tolerance(v), "{rtol =, atol =}" end,
+  tolerance = option_names.tolerance,
   reference = function(v) return type(v) == "function", "a function of the arguments" end,
 }
-
-local function shown(value)
-  if type(value) == "table" or type(value) == "function" then return "a " .. type(value) end
-  return type(value) == "string" and ("'%s'"):format(value) or tostring(value)
-end
-
-local function check_options(options)
-  option_names.check("tune", options, readers)
-  for name, value in pairs(options) do
-    local ok, expected = readers[name](value)
-    if not ok then fail("%s is %s; %s was expected", name, shown(value), expected) end
-  end
-end
 
 local function script_of(f)
   local info = debug and debug.getinfo(f, "S")
@@ -415,7 +391,7 @@ function M.tune(f, space, options)
     fail("argument 1 is a %s; a function was expected that makes a launch of a configuration: "
       .. "function(config) return function(x, y) ... end end", type(f))
   end
-  check_options(options)
+  option_names.read_options("tune", options, readers)
   local candidates = spaces.candidates(space)
   local contract = bits.contract(options.bits, candidates, fail)
   return setmetatable({ f = f, candidates = candidates, options = options, contract = contract,
