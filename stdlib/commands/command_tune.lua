@@ -130,7 +130,7 @@ local function read(path)
   local rows, faults = store.read(path)
   if not rows then fail("cannot read %s", faults) end
   for _, fault in ipairs(faults) do
-    io.stderr:write(("tune: %s:%d: no result: %s\n"):format(path, fault.line, fault.why))
+    io.stderr:write(("tune: %s\n"):format(store.fault_text(path, fault)))
   end
   n_faults = n_faults + #faults
   return rows

@@ -18,7 +18,7 @@ local fail = require "cuttle.fail".fail
 function M.parse(text, path)
   local rows, faults = store.parse(text)
   local fault = faults[1]
-  if fault then return nil, ("%s:%d: no result: %s"):format(path, fault.line, fault.why) end
+  if fault then return nil, store.fault_text(path, fault) end
   return rows
 end
 
@@ -81,10 +81,23 @@ function M.shipped(name)
   return shipped[name]
 end
 
--- A cache that cannot be read has no results: an operator works without.
+-- What an operator does not get, it works without.
+local function say(format, ...)
+  if io and io.stderr then io.stderr:write("tune: ", format:format(...), "\n") end
+end
+
+-- A cache that cannot be read has no results.
 local function cached()
   local folder = io and internal.host.cache_folder()
-  return folder and store.read(folder .. "/tuned.txt") or {}
+  if not folder then return {} end
+  local path = folder .. "/tuned.txt"
+  local rows, faults = store.read(path)
+  if rows then
+    store.tell(path, faults, say)
+  else
+    say("%s", faults)
+  end
+  return rows or {}
 end
 
 -- Later ones count more.

@@ -41,17 +41,23 @@ local function is_time(text)
   return ms and ms >= 0 and ms < math.huge
 end
 
+local MOST_SHOWN <const> = 40 -- bytes of a field in a message
+
+local function quoted(text)
+  return ("'%s'"):format(escaped(text:sub(1, MOST_SHOWN)) .. (#text > MOST_SHOWN and "..." or ""))
+end
+
 -- What is wrong with the fields; nil: nothing. The last one has a fixed length, so a line that was
 -- cut is no row.
 local function fault_of(row, n)
   if n ~= #fields then
     return ("%s between tabs; a result has %d"):format(plural(n, "field"), #fields)
   elseif not ranks[row.how] then
-    return ("'%s' in place of measured, partial or predicted"):format(row.how)
+    return quoted(row.how) .. " in place of measured, partial or predicted"
   elseif not is_time(row.ms) then
-    return ("'%s' in place of milliseconds"):format(row.ms)
+    return quoted(row.ms) .. " in place of milliseconds"
   elseif not row.source:find "^%x+$" or #row.source ~= 16 then
-    return ("'%s' in place of a hash of 16 hexadecimal digits"):format(row.source)
+    return quoted(row.source) .. " in place of a hash of 16 hexadecimal digits"
   end
 end
 
@@ -131,6 +137,7 @@ end
 -- {====== Files ======
 
 local MOST_BYTES <const> = 64 << 20 -- of a file; a device may have no end
+local MOST_TOLD <const> = 5 -- lines of a file
 
 --- The text of a file; nil, why, and the system's code.
 function M.text(path)
@@ -154,16 +161,41 @@ function M.parse(text)
   return rows, faults
 end
 
+--- "FILE:LINE: no result: why"
+function M.fault_text(path, fault)
+  return ("%s:%d: no result: %s"):format(path, fault.line, fault.why)
+end
+
+-- Why a text is none of results: it has neither one of them nor our head. A file that was named by
+-- mistake must not get results between its lines. nil: it may have them.
+local function foreign(path, text, rows, faults)
+  if #rows > 0 or #faults == 0 or text:find(HEAD, 1, true) then return nil end
+  return M.fault_text(path, faults[1]) .. ", nor is there one in the file; name another one"
+end
+
 --- The results of a file, in its order, and its lines that should be results but are not, as
---- {line =, why =}: none where there is no file. nil and why: it cannot be read.
+--- {line =, why =}: none where there is no file. nil and why: it cannot be read, or is none.
 function M.read(path)
   local text, why, code = M.text(path)
   if text then
     local rows, _, faults = read_text(text)
+    why = foreign(path, text, rows, faults)
+    if why then return nil, why end
     return rows, faults
   end
   if code and internal.host.is_missing(code) then return {}, {} end
   return nil, why
+end
+
+local told = {} -- lines, as text
+
+--- Says by say("%s", text), once, which lines of a file that was read are no results. They stay in
+--- the file.
+function M.tell(path, faults, say)
+  local new = lists.filter(faults, function(f) return not told[M.fault_text(path, f)] end)
+  for i = 1, math.min(#new, MOST_TOLD) do say("%s", M.fault_text(path, new[i])) end
+  if #new > MOST_TOLD then say("%s: %d more such lines", path, #new - MOST_TOLD) end
+  for _, fault in ipairs(new) do told[M.fault_text(path, fault)] = true end
 end
 
 --- Can results be added to the file? true; or nil and why. It leaves no file where there was none.
@@ -178,7 +210,9 @@ function M.add(path, rows)
   if not lock then return nil, why end
   local text, message = M.text(path)
   if not text then return nil, message end
-  local _, lines = read_text(text)
+  local old, lines, faults = read_text(text)
+  message = foreign(path, text, old, faults)
+  if message then return nil, message end
   local places = places_of(lines)
   for _, row in ipairs(rows) do put(lines, places, row) end
   local new = text_of(lines)

@@ -87,8 +87,9 @@ local function own_file(self)
 end
 
 local function read_file(path)
-  local rows, why = store.read(path)
-  if not rows then fail("cannot read %s", why) end
+  local rows, faults = store.read(path)
+  if not rows then fail("cannot read %s", faults) end
+  store.tell(path, faults, say)
   return rows
 end
 

@@ -16,6 +16,13 @@ local function run(arguments)
     arguments)
 end
 
+-- What a script prints.
+local function output_of(script)
+  local out = shell.run("cd %s && CUTTLE_DEVICE=cpu CUTTLE_CACHE=cache '%s' %s", folder, cuttle,
+    script)
+  return out
+end
+
 -- The last line and the exit code.
 local function show(arguments)
   local out, code = run(arguments)
@@ -131,6 +138,24 @@ print(run "--merge=all.tune bad.tune mine.tune")
 -- expect: 4 results of 2 files in all.tune, which has 4
 -- expect: 	1
 show "--list all.tune"            -- expect: again  a\x09b   H100    predicted  MS  n=32	0
+write("notes.md", "# Notes\nabout all\27[31m\tthis\n")
+show "--list notes.md"
+-- expect: tune: cannot read notes.md:2: no result: 2 fields between tabs; a result has 8, nor is there one in the file; name another one	1
+show "--merge=notes.md t.tune"
+-- expect: tune: cannot write notes.md:2: no result: 2 fields between tabs; a result has 8, nor is there one in the file; name another one	1
+print((text_of "notes.md":gsub("\27", "ESC"))) -- expect: # Notes
+-- expect: about allESC[31m	this
+-- expect:
+write("bad.lua", [[
+  local k = kernel("k", function(x) x[threadIdx.x] = 1 end)
+  for _ = 1, 2 do
+    local t = tune(function(c) return k{grid = 1, block = c.n} end, {n = {32, 64}}, {name = "bad"})
+    t(zeros(f32, 64))
+  end]])
+print((select(2, output_of "bad.lua":gsub("tune: bad.tune:%d: no result", "")))) -- expect: 2
+write("bad.tune", "about all\n")
+print(output_of "bad.lua":match "bad.lua:4: tune: cannot read bad.tune:1: no result: 1 field")
+-- expect: bad.lua:4: tune: cannot read bad.tune:1: no result: 1 field
 show "--merge=/nowhere/all.tune t.tune"
 -- expect: tune: cannot write /nowhere/all.tune: No such file or directory	1
 os.execute("rm -r " .. folder)

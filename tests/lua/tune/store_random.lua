@@ -71,14 +71,8 @@ end
 local wrong = {}
 local function hold(truth, what) wrong[what] = (wrong[what] or 0) + (truth and 0 or 1) end
 
-for _ = 1, ROUNDS do
-  os.remove(path)
-  local some, new = {}, result()
-  for i = 1, math.random(0, 4) do some[i] = result() end
-  assert(store.add(path, some))
-  local before = changed(assert(store.text(path)))
-  file_with(before)
-  for _, row in ipairs(assert(store.read(path))) do
+local function try(before, new)
+  for _, row in ipairs(store.read(path)) do
     hold(is_result(row), "what is read is a result")
   end
   hold(store.add(path, { new }), "a result can be added")
@@ -87,14 +81,32 @@ for _ = 1, ROUNDS do
   for line in pairs(others_of(before)) do hold(after[line], "a line that is no result stays") end
   hold(type(store.table(store.read(path))) == "string", "the table of them is a string")
 end
+
+local n_foreign = 0
+for _ = 1, ROUNDS do
+  os.remove(path)
+  local some, new = {}, result()
+  for i = 1, math.random(0, 4) do some[i] = result() end
+  assert(store.add(path, some))
+  local before = changed(assert(store.text(path)))
+  file_with(before)
+  if store.read(path) then
+    try(before, new)
+  else -- neither a result nor the head is left
+    hold(not store.add(path, { new }) and store.text(path) == before, "a foreign file stays")
+    n_foreign = n_foreign + 1
+  end
+end
 os.remove(path)
 
 local names = {}
 for name in pairs(wrong) do names[#names + 1] = name end
 table.sort(names)
 for _, name in ipairs(names) do print(wrong[name], name) end
+-- expect: 0	a foreign file stays
 -- expect: 0	a line that is no result stays
 -- expect: 0	a result can be added
 -- expect: 0	it is found again
 -- expect: 0	the table of them is a string
 -- expect: 0	what is read is a result
+print(n_foreign > 0) -- expect: true
