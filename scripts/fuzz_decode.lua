@@ -63,6 +63,20 @@ local function random_lengths(b, room)
   return host(from_table(i32, list))
 end
 
+-- Adds masks and scores for so many heads.
+local function add_scores(options, heads)
+  local function per_head(f)
+    local list = {}
+    for i = 1, heads do list[i] = f() end
+    return host(from_table(f32, list))
+  end
+  if is_often(2) then options.window = { one_of { 0, 5, 100, 700 }, one_of { -1, 0, 2 } } end
+  if is_often(2) then options.sinks = per_head(function() return random() * 4 - 2 end) end
+  if is_often(3) then options.softcap = one_of { 1.5, 30.0 } end
+  if is_often(3) then options.alibi = per_head(function() return random() / 10 end) end
+  if is_often(4) then options.mask = function(q, k, h) return (q + k + h) % 4 ~= 0 end end
+end
+
 -- Q, K, V and options, on the host.
 local function problem(of)
   local b, dtype, room = random(5), one_of(of.types), random(MOST)
@@ -88,6 +102,7 @@ local function problem(of)
     options.k = host(randn(dtype, row_major { b, hk, s, d }))
     options.v = host(randn(dtype, row_major { b, hk, s, size(V, 3) }))
   end
+  if not of.latent and is_often(2) then add_scores(options, h * hk) end
   return host(randn(dtype, row_major { b, h * hk, s, d })), K, V, options
 end
 

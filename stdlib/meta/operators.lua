@@ -224,8 +224,9 @@ function attention_backward(dO, Q, K, V, O, LSE, options) end
 --- `k_scale` and `v_scale`: a number, or a tensor (1), (Hk) or (B,Hk) of f32. With
 --- `bits = "batch_invariant"`, the bits of a result depend on its own sequence only.
 ---
---- `scale`, `lazy`, `out`, `lse`, `config` and `stream` are as in attention. K and V may also be
---- f8e4m3 or i8. The page on attention has the details.
+--- `window`, `softcap`, `alibi`, `bias`, `score`, `mask`, `operands`, `sinks`, `scale`, `lazy`,
+--- `out`, `lse`, `config` and `stream` are as in attention. K and V may also be f8e4m3 or i8. The
+--- page on attention has the details.
 ---
 ---     > q, K = ones(f32, row_major{2, 1, 2}), zeros(f32, row_major{2, 1, 3, 2})
 ---     > V = from_table(f32, {{{{1, 2}, {3, 4}, {8, 9}}}, {{{1, 2}, {3, 4}, {8, 9}}}})

@@ -12,6 +12,7 @@
 --                       of a piece, in units; if there, the `least` units of a part; and what
 --                       else the kernel depends on
 --   make(variant)       the kernel; all templates' have the same parameters
+--   has_scores          if there: it computes masks and scores (attention_decode_scores.lua)
 -- A variant is a shape with what the problem adds to it: see the modules named above,
 -- attention_decode_pages.lua and attention_decode_schedule.lua.
 local append = require "cuttle.attention_decode_append"
@@ -20,6 +21,7 @@ local given = require "cuttle.operator_config"
 local merge = require "cuttle.attention_decode_merge"
 local problem = require "cuttle.attention_decode_problem"
 local schedule = require "cuttle.attention_decode_schedule"
+local scores = require "cuttle.attention_score"
 local tiles = require "cuttle.tiles"
 local on_device = require "cuttle.operator_device"
 local launches = require "cuttle.operator_steps"
@@ -56,7 +58,11 @@ M.configs = {
 
 -- {====== Choice ======
 
-local function trouble(config, p) return require(config.template).trouble(config, p) end
+local function trouble(config, p)
+  local template = require(config.template)
+  if p.score and not template.has_scores then return "its kernel computes no masks and scores" end
+  return template.trouble(config, p)
+end
 
 local function target_of(p)
   local target = on_device.target(p.device)
@@ -112,11 +118,13 @@ end
 local function variant_of(config, p)
   local v = { name = op .. "_" .. p.kv_dtype.name, dtype = p.dtype, kv_dtype = p.kv_dtype,
               depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
-              page_size = p.page_size, causal = p.causal and p.n_q > 1, tree = p.mask ~= nil,
+              page_size = p.page_size, causal = p.causal and p.n_q > 1 and not p.score,
+              tree = p.mask ~= nil, score = p.score and p.score.kind.text,
               scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new,
               kv_heads = p.kv_heads, lazy = p.lazy }
   v.text = text_of(v)
   for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
+  v.score = p.score and p.score.kind
   v.cluster = v.cluster or 1
   v.n_tiles = cdiv(p.n_q * p.group, v.rows)
   v.n_heads = p.kv_heads * v.n_tiles // v.cluster
@@ -124,12 +132,14 @@ local function variant_of(config, p)
   return v
 end
 
-local made = setmetatable({}, { __mode = "k" }) -- kernels by configuration, then by text
+-- Kernels by functions of the script, which may go, then by configuration, then by text.
+local made = setmetatable({}, { __mode = "k" })
 
 local function kernel_of(config, template, v)
   local text = template .. ": " .. v.text
-  made[config] = made[config] or {}
-  local kernels = made[config]
+  local by_config = scores.kept(made, v.score)
+  local kernels = by_config[config] or {}
+  by_config[config] = kernels
   kernels[text] = kernels[text] or require(template).make(v)
   return kernels[text]
 end
@@ -148,7 +158,7 @@ local function steps_of(config, p, target)
   local n_parts = (config.parts or v.resident) * target.n_sms // v.cluster
   local parts, ml = workspace(p, v, n_parts)
   p.has_pdl = target.sm >= 90
-  local steps, lse, scales = {}, p.LSE, { p.k_scale, p.v_scale }
+  local steps, lse = {}, p.LSE
   local keys_of = require(config.template).keys
   if p.n_new > 0 then
     steps[1] = append.step(p, kernel_of(config, "cuttle.attention_decode_append", v))
@@ -158,10 +168,12 @@ local function steps_of(config, p, target)
     launch = { grid = n_parts * v.cluster, block = 32 * v.warps, stream = p.stream,
                cluster = v.cluster > 1 and v.cluster or nil, pdl = p.has_pdl },
     args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity,
-      n_parts, parts, ml, p.table, scales[1], scales[2], p.mask, f32(p.scale / math.log(2))) }
+      n_parts, parts, ml, p.table, p.k_scale, p.v_scale, p.mask, scores.factor(p),
+      scores.operands(p)) }
   local combine = kernel_of(config, "cuttle.attention_decode_merge", v)
   steps[#steps + 1] = merge.step(p, combine, v, n_parts,
-    table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, scales[2]))
+    table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, p.v_scale,
+      scores.operands(p)))
   return steps
 end
 

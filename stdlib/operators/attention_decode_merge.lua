@@ -7,6 +7,8 @@
 -- In a variant: n_q, group, depth_v; rows of a tile, n_tiles of a key head; `found`: how many
 -- partial results the warps of a block have of a piece.
 local schedule = require "cuttle.attention_decode_schedule"
+local score = require "cuttle.attention_score"
+local softmax = require "cuttle.attention_softmax"
 local M = {}
 
 local WARP <const>, MERGE_WARPS <const> = 32, 4
@@ -101,6 +103,21 @@ function M.store_lse(variant, args, place, top, sum)
   end
 end
 
+-- The maximum and the sum of a row with its head's sink, and by what the sums before shrink; nil:
+-- there are no sinks.
+local function with_sink(variant, args, place, top, sum)
+  local _, head = M.query(variant, place.kv_head, 0, min(place.first_row + place.row,
+    variant.n_q * variant.group - 1))
+  local sink = score.sink(variant, args.operands, { head = head, b = place.b })
+  if sink == nil then return top, sum end
+  return softmax.with_sink(top, sum, sink)
+end
+
+local function shrunk(value, shrink)
+  if shrink == nil then return value end
+  return value * shrink
+end
+
 -- Of a row, over n warps: the maximum, the sum, and the weights of the warps' results.
 local function total(n, smem, row)
   local top, sum, weights = f32(-math.huge), f32(0.0), {}
@@ -128,8 +145,9 @@ function M.finish_piece(variant, args, smem, piece)
     local top, sum, weights = total(variant.found, smem, row)
     local value = value_of(variant.found, smem, row, d, weights)
     if piece.is_whole then
-      store_row(variant, args, place, d, value, sum)
-      if variant.lse and d == 0 then M.store_lse(variant, args, place, top, sum) end
+      local most, all, shrink = with_sink(variant, args, place, top, sum)
+      store_row(variant, args, place, d, shrunk(value, shrink), all)
+      if variant.lse and d == 0 then M.store_lse(variant, args, place, most, all) end
     else
       args.parts[{ d, row, piece.slot }] = value
       if d == 0 then args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum end
@@ -187,12 +205,15 @@ local function merge_row(variant, args, place, n, slot_of)
   local out = fragment(f32, columns)
   clear(out)
   local top, sum = sum_partials(variant, args, place, n, slot_of, out)
+  local most, all, shrink = with_sink(variant, args, place, top, sum)
   for j = 0, columns - 1 do
     local d = column(place.first_column, j)
-    if d < variant.depth_v then store_row(variant, args, place, d, out[j], sum) end
+    if d < variant.depth_v then
+      store_row(variant, args, place, d, shrunk(out[j], shrink), all)
+    end
   end
   if variant.lse and column(place.first_column, 0) == 0 then
-    M.store_lse(variant, args, place, top, sum)
+    M.store_lse(variant, args, place, most, all)
   end
 end
 
@@ -204,9 +225,9 @@ end
 --- The kernel that writes the results of heads in several parts.
 function M.make(variant)
   return kernel("attention_decode_merge", function(lengths, capacity, n_parts, parts, ml, O, LSE,
-                                                   v_scale)
+                                                   v_scale, ...)
     local args = { lengths = lengths, capacity = capacity, n_parts = n_parts, parts = parts,
-                   ml = ml, O = O, LSE = LSE, v_scale = v_scale }
+                   ml = ml, O = O, LSE = LSE, v_scale = v_scale, operands = { ... } }
     grid_dependency_launch()
     local found, slot_of = schedule.partials(variant, args, blockIdx.y)
     local kv_head, first_row = M.key_head(variant, found.head)

@@ -10,7 +10,7 @@ local narrow = require "cuttle.attention_decode_narrow"
 local pages = require "cuttle.attention_decode_pages"
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.attention_decode_tiles"
-local M = {}
+local M = { has_scores = true }
 
 local WARP <const>, ROWS <const>, KEYS <const> = 32, 16, 16 -- KEYS: of a warp's step
 local STEP <const>, MOST_DEPTH <const> = 32, 256
@@ -246,10 +246,10 @@ end
 function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
-                                       table, k_scale, v_scale, mask, c)
+                                       table, k_scale, v_scale, mask, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
-                   mask = mask }
+                   mask = mask, operands = { ... } }
     local smem = merge.new_shared(variant)
     smem.Q = shared(plan.dtype, plan.Q)
     smem.K, smem.V = shared(variant.kv_dtype, plan.K), shared(variant.kv_dtype, plan.V)

@@ -4,7 +4,8 @@
 local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
 local schedule = require "cuttle.attention_decode_schedule"
-local M = {}
+local scores_of = require "cuttle.attention_decode_scores"
+local M = { has_scores = true }
 
 local WARP <const>, WARPS <const>, ROWS <const> = 32, 4, 4
 
@@ -28,7 +29,7 @@ local function load_rows(variant, args, sQ, piece)
   end
 end
 
--- The scores of key `k` and the rows, times c.
+-- The scores of key `k` and the rows, times log2(e).
 local function score(variant, args, sQ, piece, kv_head, k, scores, c)
   local key = pages.row(variant, args, args.K, piece.b, kv_head, min(k, piece.last - 1))
   clear(scores)
@@ -38,8 +39,8 @@ local function score(variant, args, sQ, piece, kv_head, k, scores, c)
   end
   local _, first_row = merge.key_head(variant, piece.head)
   for r = 0, ROWS - 1 do
-    local is_seen = k < piece.last and pages.sees(variant, args, piece, first_row + r, k)
-    scores[r] = where(is_seen, scores[r] * c, -math.huge)
+    scores[r] = scores_of.element(variant, args, piece, first_row + r, k, scores[r], c,
+      scores_of.factor(variant, c))
   end
 end
 
@@ -79,10 +80,10 @@ end
 
 function M.make(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
-                                       table, k_scale, v_scale, mask, c)
+                                       table, k_scale, v_scale, mask, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
-                   mask = mask }
+                   mask = mask, operands = { ... } }
     local sQ, smem = shared(f32, { variant.depth, ROWS }), merge.new_shared(variant)
     local warp = threadIdx.x // WARP
     local state = { tops = fragment(f32, ROWS), sums = fragment(f32, ROWS),

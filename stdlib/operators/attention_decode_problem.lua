@@ -8,10 +8,12 @@
 --   k_scale, v_scale  (Hk,B) f32, or nil
 --   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size
 --   causal, scale, lazy, config, bits, stream, dtype, device
+--   score      what attention_score_options.lua reads of `n_k` keys, the capacity; nil: nothing
 --   out, lse   the tensors that the caller gets
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
+local scores = require "cuttle.attention_score_options"
 local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
 local M = {}
@@ -21,8 +23,9 @@ local op = "attention_decode"
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
 local known_options <const> =
-  { "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_scale", "lazy", "lse",
-    "out", "scale", "stream", "tree_mask", "v", "v_scale" }
+  { "alibi", "bias", "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_scale",
+    "lazy", "lse", "mask", "operands", "out", "scale", "score", "sinks", "softcap", "stream",
+    "tree_mask", "v", "v_scale", "window" }
 
 -- {====== Tensors ======
 
@@ -268,6 +271,8 @@ function M.read(who, Q, K, V, options)
   p.lengths = read_lengths(p, q, options)
   read_appended(p, q, options)
   p.mask = read_mask(p, q, options.tree_mask)
+  p.n_k = p.capacity
+  p.score = scores.read(op, options, p)
   p.scaled = options.k_scale ~= nil or options.v_scale ~= nil
   p.k_scale = read_scale(p, q, options.k_scale, "k_scale")
   p.v_scale = read_scale(p, q, options.v_scale, "v_scale")

@@ -40,8 +40,14 @@ local function gathered(p, t, appended, scale, b, keys, depth)
   return all
 end
 
--- Does a query see a key? `own`: the key's number among the last n_q ones, which are the queries'.
-local function is_seen(p, b, query, own)
+-- The place of a query and a key, as attention_score.lua takes it.
+local function place_of(p, b, query, head, k)
+  return { q = query, k = k, h = head, b = b, n_q = p.n_q, n_k = p.n_keys, base = k, offset = 0 }
+end
+
+-- Does a query see a key, but for what `score` says?
+local function is_seen(p, b, query, k)
+  local own = k - (p.n_keys - p.n_q) -- its number among the last n_q ones, which are the queries'
   if own < 0 then return true end
   if not p.mask then return not p.causal or own <= query end
   local m = p.mask[{ own, query, b }]
@@ -52,7 +58,7 @@ end
 local function visible(p, b, query)
   local keys = {}
   for k = 0, p.n_keys - 1 do
-    if is_seen(p, b, query, k - (p.n_keys - p.n_q)) then keys[#keys + 1] = k end
+    if is_seen(p, b, query, k) then keys[#keys + 1] = k end
   end
   return keys
 end
@@ -66,13 +72,29 @@ local function queries(p, b, query, depth)
   return q
 end
 
+-- What reference.attention is to do with the scores of a query and the keys in the list.
+local function scores_of(p, b, query, keys)
+  if not p.score then return {} end
+  local kind, operands, sinks = p.score.kind, p.score.operands, nil
+  if p.score.sinks then
+    sinks = {}
+    for h = 0, p.heads - 1 do sinks[h + 1] = p.score.sinks[{ h, b }] end
+  end
+  return { sinks = sinks,
+    mask = function(_, i, h) return kind:sees(operands, place_of(p, b, query, h, keys[i + 1])) end,
+    score = function(s, _, i, h)
+      return kind:score(operands, s, place_of(p, b, query, h, keys[i + 1]))
+    end }
+end
+
 local function compute(p, b, query)
   local depth, keys = math.max(p.depth, p.depth_v), visible(p, b, query)
   local q = queries(p, b, query, depth)
   local k = gathered(p, p.K, p.new_K, p.k_scale, b, keys, depth)
   local v = gathered(p, p.V, p.new_V, p.v_scale, b, keys, depth)
-  local o, lse = reference.attention(q, k, v, { scale = p.scale, lse = zeros(f64, row_major {
-    1, p.heads, 1 }) })
+  local options = scores_of(p, b, query, keys)
+  options.scale, options.lse = p.scale, zeros(f64, row_major { 1, p.heads, 1 })
+  local o, lse = reference.attention(q, k, v, options)
   for h = 0, p.heads - 1 do
     for d = 0, p.depth_v - 1 do p.O[{ query, d, h, b }] = o[{ 0, h, 0, d }] end
     if p.LSE then p.LSE[{ query, h, b }] = lse[{ 0, h, 0 }] end
@@ -84,6 +106,12 @@ local function to_host(p)
   for _, name in ipairs { "Q", "K", "V", "lengths", "table", "new_K", "new_V", "mask", "k_scale",
                           "v_scale" } do
     p[name] = p[name] and on_host(p[name])
+  end
+  if p.score then
+    for i, x in ipairs(p.score.operands) do
+      p.score.operands[i] = type(x) == "userdata" and on_host(x) or x
+    end
+    p.score.sinks = p.score.sinks and on_host(p.score.sinks)
   end
 end
 

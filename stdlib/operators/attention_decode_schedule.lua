@@ -13,6 +13,8 @@
 -- In a variant:
 --   keys, n_heads  of a unit; heads of the line: key heads, each once for every tile of its rows
 --   n_new          keys that the call has appended, and so are not in the lengths yet
+--   score          masks and scores (attention_decode_scores.lua): keys before the first one that a
+--                  query sees are left out
 --   least          units of a part, at least
 --   uncut          see above; nil: heads are cut
 --   step           keys that the warps of a block take at a time
@@ -42,9 +44,23 @@ function M.unit(variant, n_keys)
   return max(M.LEAST_CHUNK, cdiv(cdiv(n_keys, M.MOST_CHUNKS), step) * step)
 end
 
+-- The first key that a query may see of the n_keys of a sequence, or of its tile; nil: 0.
+local function first_key(variant, args, n_keys)
+  local from = variant.score and variant.score:range(args.operands, 0, variant.n_q,
+    { n_q = variant.n_q, n_k = n_keys })
+  return from and max(from, 0) // variant.keys * variant.keys
+end
+
+-- The keys of a sequence that queries may see, and the first one, nil: 0.
+local function keys_of(variant, args, b)
+  local n_keys = M.length(variant, args, b)
+  local first = first_key(variant, args, n_keys)
+  return first and n_keys - first or n_keys, first
+end
+
 -- At least 1, so that a head without keys has a piece, which writes its result; and `least`.
 local function units_of(variant, args, b, least)
-  local n_keys = M.length(variant, args, b)
+  local n_keys = keys_of(variant, args, b)
   local n = cdiv(n_keys, M.unit(variant, n_keys))
   if variant.invariant then return max(n, 1) end
   return variant.uncut and max(n + variant.overhead, least) or n + variant.overhead
@@ -101,21 +117,28 @@ local function part_number(variant) return blockIdx.x // variant.cluster end
 -- Of a head of the line, or a slot, that of a cluster's block.
 local function of_block(variant, i, rank) return i * variant.cluster + rank end
 
+-- n keys after the first one that may be seen.
+local function after(start, n)
+  if start == nil then return n end
+  return start + n
+end
+
 -- The piece from unit `at` on, where the line's sequence is `s`.
 local function piece_at(variant, args, s, at, stop)
   local within = at - s.before * variant.n_heads
   local head = within // s.n
   local first = within - head * s.n
   local last = variant.invariant and first + 1 or min(s.n, first + stop - at)
-  local n_keys = M.length(variant, args, s.b)
+  local n_keys, start = keys_of(variant, args, s.b)
   local unit, none = M.unit(variant, n_keys), variant.invariant and 0 or variant.overhead
   local slot = 2 * part_number(variant) + where(first > 0, 0, 1)
   if variant.invariant then slot = chunk_slot(variant, s.b, head, first) end
   if variant.cluster > 1 then
     head, slot = of_block(variant, head, cluster_rank()), of_block(variant, slot, cluster_rank())
   end
-  return { b = s.b, head = head, n_keys = n_keys, first = max(first - none, 0) * unit,
-           last = min(max(last - none, 0) * unit, n_keys), slot = slot,
+  return { b = s.b, head = head, n_keys = after(start, n_keys),
+           first = after(start, max(first - none, 0) * unit),
+           last = after(start, min(max(last - none, 0) * unit, n_keys)), slot = slot,
            is_whole = first == 0 and last == s.n, n_units = last - first }
 end
 

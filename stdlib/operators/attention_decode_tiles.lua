@@ -9,8 +9,8 @@
 local internal = ...
 local merge = require "cuttle.attention_decode_merge"
 local narrow = require "cuttle.attention_decode_narrow"
-local pages = require "cuttle.attention_decode_pages"
 local schedule = require "cuttle.attention_decode_schedule"
+local scores = require "cuttle.attention_decode_scores"
 local softmax = require "cuttle.attention_softmax"
 local M = {}
 
@@ -116,8 +116,8 @@ end
 -- Row r of the thread's, of the tile's.
 local function row_number(self, r) return softmax.row_of(self.place, r)[{0, 0}][1] end
 
--- Of the keys from `first` on those that a row does not see.
-local function hide(self, piece, first)
+-- Scores of the keys from `first` on, by a function of attention_decode_scores.lua.
+local function each_score(self, piece, first, factor, score)
   local variant = self.variant
   local _, first_row = merge.key_head(variant, piece.head)
   for r = 0, self.rows.n - 1 do
@@ -125,9 +125,8 @@ local function hide(self, piece, first)
     for j in range(size(row, 1)) do
       for c = 0, 1 do
         local k = first + place[{c, j}][2]
-        local seen = k < piece.last
-          and pages.sees(variant, self.args, piece, first_row + row_number(self, r), k)
-        row[{c, j}] = where(seen, row[{c, j}], -math.huge)
+        row[{c, j}] = score(variant, self.args, piece, first_row + row_number(self, r), k,
+          row[{c, j}], factor)
       end
     end
   end
@@ -140,26 +139,29 @@ function M.clear(self)
   clear(self.O)
 end
 
--- Does a row not see some of `keys` keys from `first` on?
 local function is_masked(self, piece, first, keys)
-  return first + keys > min(piece.last, pages.first_masked(self.variant, piece))
+  return scores.is_masked(self.variant, self.args, piece, first, keys)
 end
 
 --- The scores of keys that a row does not see, of `keys` keys from `first` on, become -infinity. Of
 --- self it needs variant, args, some_S, rows and place.
 function M.mask(self, piece, first, keys)
-  if is_masked(self, piece, first, keys) then hide(self, piece, first) end
+  if is_masked(self, piece, first, keys) then
+    each_score(self, piece, first, nil, scores.element)
+  end
 end
 
 --- S of a tile of `keys` keys from `first` on becomes P. Returns whether O must be multiplied by
 --- rows.shrink. It needs what M.mask needs.
 function M.probabilities(self, piece, first, keys, factor)
   local grows
+  local by = scores.factor(self.variant, factor)
   if is_masked(self, piece, first, keys) then
-    hide(self, piece, first)
-    grows = softmax.softmax(self.some_S, self.rows, factor, true, false, false)
+    each_score(self, piece, first, factor, scores.element)
+    grows = softmax.softmax(self.some_S, self.rows, by, true, false, false)
   else
-    grows = softmax.softmax(self.some_S, self.rows, factor, false, false, false)
+    if scores.changes(self.variant) then each_score(self, piece, first, factor, scores.score) end
+    grows = softmax.softmax(self.some_S, self.rows, by, false, false, false)
   end
   return grows
 end

@@ -301,6 +301,15 @@ def test_decode():
             for x in (k, v)]
     paged = cuttle.attention_decode(q, *pool, cache_seqlens=lengths + 1, block_table=table)
     close(paged, out, "from pages")
+    sinks = np.array([0.5, -0.5, 1.0, 0.0], "float32")
+    near, lse = cuttle.attention_decode(q, *pool, cache_seqlens=lengths + 1, block_table=table, window=(2, -1),
+                                        softcap=1.5, sinks=sinks, lse=True)
+    for b, n in enumerate(lengths):
+        keys, values = (x[b, :, max(n - 2, 0):n + 1].repeat(2, 0).astype("float64") for x in (k, v))
+        s = 1.5 * np.tanh((keys @ q[b, :, :, None])[..., 0] / 8 ** 0.5 / 1.5)
+        total = np.exp(s).sum(-1) + np.exp(sinks)
+        close(near[b], (np.exp(s)[..., None] * values).sum(1) / total[:, None], "a window, soft-cap and sinks")
+        close(lse[b], np.log(total), "their lse")
 
 
 test_attention()

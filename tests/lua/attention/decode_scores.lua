@@ -1,0 +1,98 @@
+-- Masks and scores of attention_decode against reference.attention_decode, with the kernels under
+-- check: windows, sinks, soft-cap, ALiBi, a bias, functions of the script; with pages, several
+-- queries, a tree, keys and values of 8 bits, and heads in several parts.
+local decode <const> = require "cuttle.attention_decode"
+local on_gpu <const> = device().sm ~= nil
+manual_seed(1)
+
+local function distance(a, b)
+  local worst, y = 0, view(b:to "cpu", layout{size(b)}):totable()
+  for i, x in ipairs(view(a:to "cpu", layout{size(a)}):totable()) do
+    local d = x == y[i] and 0 or math.abs(x - y[i])
+    worst = d <= worst and worst or d
+  end
+  return worst
+end
+
+local function random(dtype, shape)
+  local t = reference.cast(randn(f32, size(row_major(shape))):to "cpu", dtype)
+  return view(on_gpu and t:to "cuda" or t, row_major(shape))
+end
+
+local function with_parts(name, parts)
+  local row = {parts = parts}
+  for _, known in ipairs(decode.configs) do
+    for key, value in pairs(known.name == name and known or {}) do row[key] = value end
+  end
+  return row
+end
+
+local H <const>, HK <const>, ROOM <const>, PAGE <const> = 4, 2, 96, 16
+local lengths <const> = {90, 0, 33, 1}
+local B <const> = #lengths
+
+-- c: S, D, kv, page, tree, parts and the options.
+local function try(name, c)
+  local S, D, dtype = c.S or 1, c.D or 32, name == "plain" and f32 or bf16
+  local Q, n = random(dtype, {B, H, S, D}), c.page and B * ROOM // PAGE or B
+  local K = random(c.kv or dtype, {n, HK, c.page and PAGE or ROOM, D})
+  local V = random(c.kv or dtype, {n, HK, c.page and PAGE or ROOM, D})
+  local options = {cache_seqlens = from_table(i32, lengths), lse = true}
+  for key, value in pairs(c.options) do options[key] = value end
+  if c.page then options.block_table = view(arange(i32, n), row_major{B, ROOM // PAGE}) end
+  local R, RL = reference.attention_decode(Q, K, V, options)
+  options.config = with_parts(name, c.parts or 1)
+  local _, _, O, LSE, steps = decode.prepare(Q, K, V, options)
+  for _, step in ipairs(steps) do
+    step.launch.check = not on_gpu
+    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
+  end
+  local off, off_lse = distance(O, R), distance(LSE, RL)
+  assert(off < (dtype == f32 and 2e-5 or 2e-2) and off_lse < 1e-4,
+    ("%s: O %g, LSE %g"):format(name, off, off_lse))
+end
+
+local sinks <const>, slopes <const> = {0.5, -0.5, 1.0, 2.0}, {0.5, 0.25, 0.125, 0.1}
+local function every_third(_, k) return k % 3 ~= 1 end
+local function from_list(s, q, k, h, _, t) return s + t[(q + k + h) % 7] end
+
+local cases <const> = {
+  {S = 1, parts = 5, options = {window = {20, -1}, sinks = sinks}},
+  {S = 3, page = true, options = {window = {20, 0}, causal = true, sinks = sinks}},
+  {S = 2, parts = 3, options = {softcap = 2.0, alibi = slopes, window = {40, -1}}},
+  {S = 2, options = {score = from_list, mask = every_third, operands = {randn(f32, 7)}}},
+  {S = 1, parts = 2, options = {bias = randn(f32, row_major{H, 1, ROOM}),
+                                bits = "batch_invariant", window = {50, 3}}},
+}
+for _, name in ipairs{"plain", "mma 4 warps"} do
+  if not on_gpu or name == "plain" or device().sm >= 80 then
+    for _, c in ipairs(cases) do try(name, c) end
+  end
+end
+if not on_gpu or device().sm >= 89 then
+  local tree = {}
+  for i = 1, B * 9 do tree[i] = i % 4 == 0 and 0 or 1 end
+  try("mma 8 bits", {S = 3, kv = f8e4m3, page = true, parts = 4, options = {
+    tree_mask = view(from_table(u8, tree), row_major{B, 3, 3}), softcap = 20.0,
+    window = {30, -1}, sinks = sinks, k_scale = 0.5, v_scale = 2.0}})
+end
+print "agree"                                                                     -- expect: agree
+
+-- Tiles of keys before the window are not read.
+local K, V = randn(f32, row_major{1, 1, 300, 8}), randn(f32, row_major{1, 1, 300, 8})
+for _, t in ipairs{K, V} do fill(view(t, layout{224 * 8}), 0 / 0) end
+local one = {cache_seqlens = from_table(i32, {300}), window = {70, -1}}
+local O = attention_decode(randn(f32, row_major{1, 1, 8}), K, V, one)
+print(distance(O, O) == 0)                                                        -- expect: true
+
+local function message(options)
+  options.cache_seqlens = one.cache_seqlens
+  print((select(2, pcall(attention_decode, ones(f32, row_major{1, 1, 8}), K, V, options))
+    :gsub("^[^ ]+: ", ""):gsub(", on [^,;]*;", ", on it;")))
+end
+message{softcap = -1}
+-- expect: attention_decode: softcap is -1; expected a positive number
+message{dropout = 0.5}
+-- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, k, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
+message{config = "latent 64 keys", window = {3, 0}}
+-- expect: attention_decode: configuration 'latent 64 keys' is not for this problem: f32, K f32, D = 8, on it; its kernel computes no masks and scores
