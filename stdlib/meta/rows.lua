@@ -85,6 +85,23 @@ function rows.cross_entropy(x, target, ignored) end
 ---@return Tensor # lse
 function rows.smooth_cross_entropy(x, target, smoothing, ignored) end
 
+--- How far the softmax of x is from that of the teacher, in nats, in each row.
+--- It is the sum of p (log p - log q), where p is the softmax of `teacher` and q that of x. The gradient
+--- is kl_divergence_backward(dloss, x, teacher, lse, teacher_lse); the teacher has none.
+---@param x Tensor logits
+---@param teacher Tensor logits
+---@return Tensor # of each row
+---@return Tensor # lse of x
+---@return Tensor # lse of the teacher
+function rows.kl_divergence(x, teacher) end
+
+--- The entropy of softmax(x) of each row, in nats.
+--- The gradient is entropy_backward(d, x, entropy, lse).
+---@param x Tensor
+---@return Tensor # of each row
+---@return Tensor # lse
+function rows.entropy(x) end
+
 --- The mean of cross_entropy over the rows whose target is not ignored.
 --- The gradient is cross_entropy_mean_backward(d, share, x, target, lse, ignored). With
 --- `smooth_cross_entropy_mean`, `smoothing` comes before `ignored`.
@@ -168,6 +185,23 @@ function rows.swiglu(gate, up) end
 ---@param up Tensor
 ---@return Tensor
 function rows.geglu(gate, up) end
+
+--- gelu(gate) * up, with the approximation of GELU by tanh.
+--- The gradient is geglu_tanh_backward(dy, gate, up).
+---@param gate Tensor
+---@param up Tensor
+---@return Tensor
+function rows.geglu_tanh(gate, up) end
+
+--- x / rms(x) * weight * gate * sigmoid(gate), in each row.
+--- The gradient is rms_norm_swiglu_backward(dy, x, gate, weight, scale).
+---@param x Tensor
+---@param gate Tensor
+---@param weight Tensor
+---@param epsilon number is added to the mean square
+---@return Tensor
+---@return Tensor # 1 / rms of each row
+function rows.rms_norm_swiglu(x, gate, weight, epsilon) end
 
 --- Sets elements to 0 with a probability, and scales the others by 1 / (1 - p).
 --- The gradient is dropout_backward(dy, p, seed): the seed decides again.

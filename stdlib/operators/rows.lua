@@ -7,7 +7,7 @@ local formats = require "cuttle.row_formats"
 local choices = require "cuttle.row_choices"
 local operator = require "cuttle.row_operator"
 local tiles = require "cuttle.tiles"
-local M = {}
+local M = require "cuttle.row_gates"
 
 -- {====== Norms ======
 
@@ -127,6 +127,42 @@ end
 --- smooth_cross_entropy_backward(dloss, x, target, lse, smoothing, ignored) -> dx
 M.smooth_cross_entropy_backward = row_kernel("smooth_cross_entropy_backward", smooth_gradient)
 
+-- v where a probability is above 0: what has none may be infinite.
+local function if_any(probability, v) return where(probability > 0.0, v, 0.0) end
+
+--- kl_divergence(x, teacher) -> the sum of p (log p - log q) of each row, where p is the softmax of
+--- `teacher` and q that of x; the lse of x, and that of the teacher
+M.kl_divergence = row_kernel("kl_divergence", function(row, x, teacher)
+  local top, sum = row:max_and_sum_exp(x)
+  local top_p, sum_p = row:max_and_sum_exp(teacher)
+  local lse, lse_p = top + log(sum), top_p + log(sum_p)
+  local p = row:exp(teacher - lse_p)
+  local loss = row:sum(p * if_any(p, teacher - lse_p - (x - lse)))
+  return row:once(loss), row:once(lse), row:once(lse_p)
+end)
+
+--- kl_divergence_backward(dloss, x, teacher, lse, teacher_lse) -> dx; the teacher has no gradient
+M.kl_divergence_backward = row_kernel("kl_divergence_backward",
+  function(row, dloss, x, teacher, lse, teacher_lse)
+    for _, name in ipairs { "dloss", "lse", "teacher_lse" } do row:expect_once(name) end
+    return (row:exp(x - lse) - row:exp(teacher - teacher_lse)) * dloss
+  end)
+
+--- entropy(x) -> the entropy of softmax(x) of each row, in nats, and the lse
+M.entropy = row_kernel("entropy", function(row, x)
+  local top, sum = row:max_and_sum_exp(x)
+  local lse = top + log(sum)
+  local p = row:exp(x - lse)
+  return row:once(row:sum(p * if_any(p, lse - x))), row:once(lse)
+end)
+
+--- entropy_backward(d, x, entropy, lse) -> dx
+M.entropy_backward = row_kernel("entropy_backward", function(row, d, x, entropy, lse)
+  for _, name in ipairs { "d", "entropy", "lse" } do row:expect_once(name) end
+  local p = row:exp(x - lse)
+  return p * if_any(p, lse - x - entropy) * d
+end)
+
 -- {====== The mean of losses ======
 
 -- Of all losses as one row: their mean without those of ignored targets, and one row's share of it.
@@ -179,45 +215,7 @@ M.smooth_cross_entropy_mean_backward = row_kernel("smooth_cross_entropy_mean_bac
     return smooth_gradient(row, d * share, x, target, lse, smoothing, ignored)
   end)
 
--- {====== Gates, rotary embedding, quantisation ======
-
-local function sigmoid(row, v)
-  local sum = 1.0 + row:exp(-v)
-  if row.is_narrow then return fast.rcp(sum) end
-  return 1.0 / sum
-end
-
---- swiglu(gate, up) -> gate sigmoid(gate) up
-M.swiglu = row_kernel("swiglu", function(row, gate, up) return gate * sigmoid(row, gate) * up end)
-
---- swiglu_backward(dy, gate, up) -> dgate, dup
-M.swiglu_backward = row_kernel("swiglu_backward", function(row, dy, gate, up)
-  local s = sigmoid(row, gate)
-  return dy * up * s * (1.0 + gate * (1.0 - s)), dy * gate * s
-end)
-
-local LOG2_CDF <const> = { -0x1.12ceb6p-21, 0x1.639e66p-15, -0x1.aef70ap-11, 0x1.0cf0d8p-7,
-  -0x1.b698f2p-5, -0x1.d5bf8ep-2, -0x1.26b41ep+0, -0x1.ffffb4p-1 }
-
--- The share of a normal distribution below v. Of narrow elements a polynomial in |v| has log2 of
--- that below -|v|, with an error of 8e-7 of the share, and of 3e-6 relative to shares above 1e-4.
-local function normal_cdf(row, v)
-  if not row.is_narrow then return 0.5 * (1.0 + erf(v * 0.5 ^ 0.5)) end
-  local a, p = abs(cast(v, f32)), f32(LOG2_CDF[1])
-  for i = 2, #LOG2_CDF do p = fma(p, a, f32(LOG2_CDF[i])) end
-  local below = fast.exp2(p)
-  return where(v > 0.0, 1.0 - below, below)
-end
-
---- geglu(gate, up) -> gelu(gate) up, with the exact GELU
-M.geglu = row_kernel("geglu", function(row, gate, up) return gate * normal_cdf(row, gate) * up end)
-
---- geglu_backward(dy, gate, up) -> dgate, dup
-M.geglu_backward = row_kernel("geglu_backward", function(row, dy, gate, up)
-  local c = normal_cdf(row, gate)
-  local density = row:exp(-0.5 * gate * gate) * (0.5 / math.pi) ^ 0.5
-  return dy * up * (c + gate * density), dy * gate * c
-end)
+-- {====== Rotary embedding, quantisation ======
 
 --- rotary(a, b, cos, sin) -> a cos - b sin, b cos + a sin: a and b are the halves of x that turn
 --- together, views of it, and so are the results. The gradient is the same with -sin.

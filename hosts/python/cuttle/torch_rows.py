@@ -93,8 +93,16 @@ _OPERATORS = {
         "Tensor x, Tensor weight, Tensor target, float smoothing, float z, SymInt ignored, SymInt? chunk",
         lambda x, *_: (_once(x), _once(x)), "loss lse", "x weight target lse smoothing z ignored chunk", _WEIGHT,
         options=("smoothing", "z", "ignored", "chunk"), works_in="forward backward"),
+    "kl_divergence": _Operator(
+        "Tensor x, Tensor teacher", lambda x, _: (_once(x), _once(x), _once(x)), "loss lse teacher_lse",
+        "x teacher lse teacher_lse", (("x", "x"),)),
+    "entropy": _Operator("Tensor x", lambda x: (_once(x), _once(x)), "entropy lse", "x entropy lse", (("x", "x"),)),
     "swiglu": _GATE,
     "geglu": _GATE,
+    "geglu_tanh": _GATE,
+    "rms_norm_swiglu": _Operator(
+        "Tensor x, Tensor gate, Tensor weight, float epsilon", lambda x, *_: (_like(x), _once(x)), "y scale",
+        "x gate weight scale", (("x", "x"), ("gate", "gate"), ("weight", "weight")), works_in="backward"),
     "rotary_halves": _ROTARY,
     "rotary_pairs": _ROTARY,
     "dropout": _Operator("Tensor x, float p, SymInt seed", lambda x, *_: (_like(x),), "y", "p seed", (("x", "d0"),)),
@@ -277,10 +285,32 @@ def swiglu(gate: Any, up: Any) -> Any:
     return _ops["swiglu"](gate, up)
 
 
-def geglu(gate: Any, up: Any) -> Any:
-    """gelu(gate) * up with the exact GELU, of tensors of the same shape."""
+def geglu(gate: Any, up: Any, approximate: str = "none") -> Any:
+    """gelu(gate) * up, of tensors of the same shape. `approximate`: "none", or "tanh" as of PyTorch's gelu."""
     expect_same("geglu", gate=gate, up=up)
-    return _ops["geglu"](gate, up)
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"geglu: approximate is {approximate!r}; 'none' or 'tanh' was expected")
+    return _ops["geglu" if approximate == "none" else "geglu_tanh"](gate, up)
+
+
+def rms_norm_swiglu(x: Any, gate: Any, weight: Any, eps: float = 1e-6) -> Any:
+    """rms_norm(x, weight) * gate * sigmoid(gate); x and gate are (..., N), weight (N,)."""
+    expect_same("rms_norm_swiglu", x=x, gate=gate)
+    return _ops["rms_norm_swiglu"](x, gate, weight, eps)[0]
+
+
+def kl_divergence(x: Any, teacher: Any) -> Any:
+    """The sum of p (log p - log q) of each row of logits, p the softmax of `teacher` and q that of x; (...), float32.
+
+    The teacher has no gradient.
+    """
+    expect_same("kl_divergence", x=x, teacher=teacher)
+    return _ops["kl_divergence"](x, teacher)[0].squeeze(-1)
+
+
+def entropy(x: Any) -> Any:
+    """The entropy of softmax(x) in nats, over the last dimension; (...), float32."""
+    return _ops["entropy"](x)[0].squeeze(-1)
 
 
 def rotary_halves(x: Any, cos: Any, sin: Any, position: Any) -> Any:

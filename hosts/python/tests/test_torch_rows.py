@@ -94,6 +94,16 @@ def test_elements():
     beside("log_softmax", rows.log_softmax, lambda x: x.log_softmax(-1), x)
     beside("swiglu", rows.swiglu, lambda g, u: functional.silu(g) * u, x, up)
     beside("geglu", rows.geglu, lambda g, u: functional.gelu(g) * u, x, up)
+    beside("geglu by tanh", lambda g, u: rows.geglu(g, u, "tanh"),
+           lambda g, u: functional.gelu(g, approximate="tanh") * u, x, up)
+    beside("rms_norm_swiglu", rows.rms_norm_swiglu,
+           lambda x, g, w: functional.rms_norm(x, (64,), w, 1e-6) * functional.silu(g), x, up, data(64))
+    teacher = up.detach()
+    beside("kl_divergence", lambda x: rows.kl_divergence(x, teacher),
+           lambda x: functional.kl_div(x.log_softmax(-1), teacher.log_softmax(-1), reduction="none",
+                                       log_target=True).sum(-1), x)
+    beside("entropy", rows.entropy, lambda x: -(x.softmax(-1) * x.log_softmax(-1)).sum(-1), x)
+    fails(ValueError, "approximate is 'erf'", lambda: rows.geglu(x, up, "erf"), "an approximation")
     cos, sin, at = torch.randn(10, 32), torch.randn(10, 32), torch.randint(0, 10, (2, 5, 1))
 
     def turned(a, b):

@@ -97,23 +97,70 @@ local function sums(dtype, n)
     worst_of(smooth, n, function(r) return cross(r, 0.25) end))
 end
 
+-- Two distributions, of which some have no share of a column.
+local function divergences(dtype, n)
+  local x, up = data(dtype, R, n), data(dtype, R, n)
+  if n > 2 then x[{0, 1}], up[{0, 1}], up[{1, 2}] = -math.huge, -math.huge, -math.huge end
+  local function logs(t, r)
+    local v = row_of(t, r, n)
+    local l = log_sum(v, n)
+    return each(n, function(i) return v[i] - l end)
+  end
+  -- The sum of exp(a) f(i) where that is not 0.
+  local function expected(a, f)
+    return sum_of(n, function(i) return a[i] > -math.huge and math.exp(a[i]) * f(i) or 0.0 end)
+  end
+  return math.max(
+    worst_of(rows.kl_divergence(x, up), n, function(r)
+      local p, q = logs(up, r), logs(x, r)
+      return expected(p, function(i) return p[i] - q[i] end)
+    end),
+    worst_of(rows.entropy(x), n, function(r)
+      local q = logs(x, r)
+      return expected(q, function(i) return -q[i] end)
+    end))
+end
+
+local function gates(dtype, n)
+  local x, gate, w = data(dtype, R, n), data(dtype, R, n), data(dtype, n)
+  local function sigmoid(v) return 1 / (1 + math.exp(-v)) end
+  return math.max(
+    worst_of(rows.geglu_tanh(gate, x), n, function(r)
+      return each(n, function(i)
+        local v = gate[{r, i}]
+        return v * sigmoid(2 * (2 / math.pi) ^ 0.5 * (v + 0.044715 * v ^ 3)) * x[{r, i}]
+      end)
+    end),
+    worst_of(rows.rms_norm_swiglu(x, gate, w, EPSILON), n, function(r)
+      local v = row_of(x, r, n)
+      local s = 1 / math.sqrt(sum_of(n, function(i) return v[i] ^ 2 end) / n + EPSILON)
+      return each(n, function(i)
+        return v[i] * s * w[i] * gate[{r, i}] * sigmoid(gate[{r, i}])
+      end)
+    end))
+end
+
 for _, case in ipairs{
   {f64, 1, 1e-6}, {f64, 3, 1e-6}, {f32, 8, 2e-6}, {f32, 33, 2e-6}, {bf16, 64, 5e-3},
   {bf16, 1000, 5e-3}, {f16, 1001, 2e-3}, {f32, 4096, 4e-6}, {bf16, 4100, 5e-3},
 } do
   local dtype, n, limit = table.unpack(case)
-  local a, b = norms(dtype, n), sums(dtype, n)
-  print(dtype, n, a < limit or a, b < limit or b)
+  local all = {}
+  for i, worst in ipairs{norms, sums, divergences, gates} do
+    local found = worst(dtype, n)
+    all[i] = found < limit or found
+  end
+  print(dtype, n, table.unpack(all))
 end
--- expect: f64	1	true	true
--- expect: f64	3	true	true
--- expect: f32	8	true	true
--- expect: f32	33	true	true
--- expect: bf16	64	true	true
--- expect: bf16	1000	true	true
--- expect: f16	1001	true	true
--- expect: f32	4096	true	true
--- expect: bf16	4100	true	true
+-- expect: f64	1	true	true	true	true
+-- expect: f64	3	true	true	true	true
+-- expect: f32	8	true	true	true	true
+-- expect: f32	33	true	true	true	true
+-- expect: bf16	64	true	true	true	true
+-- expect: bf16	1000	true	true	true	true
+-- expect: f16	1001	true	true	true	true
+-- expect: f32	4096	true	true	true	true
+-- expect: bf16	4100	true	true	true	true
 
 -- {====== Gradients ======
 
@@ -177,12 +224,31 @@ for _, n in ipairs{5, 64, 1024} do
       function() return rows.swiglu_backward(dy, x, up) end),
     gradients({x, up}, function() return dot(dy, rows.geglu(x, up)) end,
       function() return rows.geglu_backward(dy, x, up) end))
+  print(
+    gradients({x, up}, function() return dot(dy, rows.geglu_tanh(x, up)) end,
+      function() return rows.geglu_tanh_backward(dy, x, up) end),
+    gradients({x, up, w}, function()
+      return dot(dy, (rows.rms_norm_swiglu(x, up, w, EPSILON)))
+    end, function()
+      local _, scale = rows.rms_norm_swiglu(x, up, w, EPSILON)
+      return rows.rms_norm_swiglu_backward(dy, x, up, w, scale)
+    end),
+    gradients({x}, function() return dot(dloss, (rows.kl_divergence(x, up))) end, function()
+      local _, lse, teacher_lse = rows.kl_divergence(x, up)
+      return rows.kl_divergence_backward(dloss, x, up, lse, teacher_lse)
+    end),
+    gradients({x}, function() return dot(dloss, (rows.entropy(x))) end, function()
+      return rows.entropy_backward(dloss, x, rows.entropy(x))
+    end))
 end
 -- expect: 5	true	true	true	true
 -- expect: true	true	true	true
+-- expect: true	true	true	true
 -- expect: 64	true	true	true	true
 -- expect: true	true	true	true
+-- expect: true	true	true	true
 -- expect: 1024	true	true	true	true
+-- expect: true	true	true	true
 -- expect: true	true	true	true
 
 -- {====== The rest ======
