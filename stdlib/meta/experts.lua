@@ -5,7 +5,8 @@ local expert_layer = {} ---@class cuttle.expert_layer
 
 --- Chooses k experts for each token, and sorts the choices by expert.
 --- Weights are the softmax of the chosen logits; `normalize = false`: of all logits; `score =
---- "sigmoid"` takes the logistic function.
+--- "sigmoid"` takes the logistic function. `correction_bias` (E) is added to scores for the choice
+--- only; `groups = {n, m}`: of m of n groups of experts; `scale` multiplies weights.
 ---
 ---     > logits = view(from_table(f32, {0, 1, 3, 2}), row_major{2, 2}) -- tokens 0 and 1
 ---     > r = require "cuttle.expert_layer".route(logits, 1)
@@ -13,7 +14,7 @@ local expert_layer = {} ---@class cuttle.expert_layer
 ---     1 0
 ---@param logits Tensor (T,E), row-major: f32, f16 or bf16
 ---@param k integer at most 32
----@param options? table `normalize`, `score`, `stream`
+---@param options? table `correction_bias`, `groups`, `normalize`, `scale`, `score`, `stream`
 ---@return table # k; tokens, places and weights (T k), ends (E)
 function expert_layer.route(logits, k, options) end
 
@@ -76,7 +77,7 @@ function expert_layer.prepare_backward(dY, tokens, gate_up, down, routing, optio
 ---@param dweights Tensor (T k), the gradient of routing.weights
 ---@param logits Tensor (T,E)
 ---@param routing table of route
----@param options? table `normalize`, `score`, as route had them; `stream`
+---@param options? table those that route had
 ---@return Tensor # (T,E)
 function expert_layer.route_backward(dweights, logits, routing, options) end
 

@@ -17,7 +17,8 @@ local packed_weights = {} ---@class cuttle.packed_weights
 ---     > matmul(ones(bf16, row_major{2, 128}), w)[{1, 5}]
 ---     -896.0
 ---@param W Tensor codes
----@param options table `type`; `scales` (N,K/group) or (N); `zero_points`, u8 like scales
+---@param options table `type`; `scales` (N,K/group), (N) or, of square blocks, (N/group,K/group);
+--- `zero_points`, u8 like scales; `scale_type`
 ---@return table # the packed weight
 function packed_weights.pack_weights(W, options) end
 

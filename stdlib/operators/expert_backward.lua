@@ -200,13 +200,16 @@ end
 
 -- {====== The router ======
 
--- Of each pair its gradient and its weight, to where its token and expert are in (T,E).
-local spread = kernel("spread_weights", function(dweights, weights, tokens, ends, by_expert, chosen)
+-- Of each pair its gradient and its weight without the factor `scale`, to where its token and its
+-- expert are in (T,E).
+local spread = kernel("spread_weights", function(dweights, weights, tokens, ends, scale, by_expert,
+    chosen)
   local i = blockIdx.x * THREADS + threadIdx.x
   if i < size(tokens) then
     local e = 0
     while e < size(ends) - 1 and ends[e] <= i do e = e + 1 end
-    by_expert[{tokens[i], e}], chosen[{tokens[i], e}] = dweights[i], weights[i]
+    by_expert[{tokens[i], e}] = dweights[i] * scale
+    chosen[{tokens[i], e}] = weights[i] / scale
   end
 end)
 
@@ -247,13 +250,16 @@ local function check_gradient(x, n, device)
 end
 
 --- route_backward(dweights, logits, routing, options) -> the gradient of the logits (T,E), of the
---- options normalize and score that route had: docs/matmul.md.
+--- options normalize, scale and score that route had: docs/matmul.md.
 function M.route_backward(dweights, logits, routing, options)
-  options = arguments.options("route_backward", options, { "normalize", "score", "stream" },
-    "{normalize = false}")
+  options = arguments.options("route_backward", options, { "correction_bias", "groups",
+    "normalize", "scale", "score", "stream" }, "{normalize = false}")
   local score, normalize = options.score or "softmax", options.normalize ~= false
   if score ~= "softmax" and score ~= "sigmoid" then
     tiles.fail("route_backward", 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
+  elseif type(options.scale or 1) ~= "number" or options.scale == 0 then
+    tiles.fail("route_backward", "scale is %s; expected a number that is not 0",
+      tostring(options.scale))
   end
   parts.check_matrix("route_backward", logits, "logits", 2, "(T,E)")
   parts.check_routing("route_backward", routing, size(logits, 0), size(logits, 1))
@@ -265,7 +271,7 @@ function M.route_backward(dweights, logits, routing, options)
   local by_expert, chosen = new(), new()
   if n > 0 then
     spread{ grid = cdiv(n, THREADS), block = THREADS, stream = stream }(dweights, routing.weights,
-      routing.tokens, routing.ends, by_expert, chosen)
+      routing.tokens, routing.ends, f32(options.scale or 1), by_expert, chosen)
   end
   return (router_kernel(score, normalize)(logits, by_expert, chosen, { stream = stream }))
 end

@@ -66,21 +66,30 @@ local function group_of_columns(op, scales, columns, k)
   return group
 end
 
--- Elements of K of each scale.
+-- Elements of K of each scale. Scales are of rows or of square blocks.
 local function group_of(op, scales, n, k, groups)
   local columns = rank(scales) == 1 and 1 or size(scales, 1)
   local modes = groups and 3 or math.min(rank(scales), 2)
-  if size(scales, 0) ~= n or rank(scales) ~= modes or columns < 1 or k % columns ~= 0
-    or groups and size(scales, 2) ~= groups then
-    tiles.fail(op, "scales is %s; expected %s, where group divides K = %d", scales.layout,
-      groups and ("(%d,K/group,%d)"):format(n, groups) or ("(%d) or (%d,K/group)"):format(n, n), k)
+  local is_right = rank(scales) == modes and columns > 0 and k % columns == 0
+    and (not groups or size(scales, 2) == groups)
+    and (size(scales, 0) == n or modes > 1 and size(scales, 0) == cdiv(n, k // columns))
+  if not is_right then
+    local G = groups and "," .. groups or ""
+    tiles.fail(op, "scales is %s; expected %s(%d,K/group%s) or, of square blocks, (%d/group,"
+      .. "K/group%s), where group divides K = %d", scales.layout,
+      groups and "" or ("(%d), "):format(n), n, G, n, G, k)
   end
   return group_of_columns(op, scales, columns, k)
 end
 
--- Scales or zero points as (N, K/group, G).
-local function by_groups(t)
-  return matrices.in_groups(rank(t) == 1 and view(t, layout({ size(t), 1 }, { stride(t), 0 })) or t)
+-- Scales or zero points as (N, K/group, G). Those of a block are also of its other rows.
+local function by_groups(t, n, k)
+  if rank(t) == 1 then t = view(t, layout({ size(t), 1 }, { stride(t), 0 })) end
+  t = matrices.in_groups(t)
+  if size(t, 0) == n then return t end
+  local extents, strides = shape(t), stride(t)
+  extents[1], strides[1] = { k // size(t, 1), extents[1] }, { 0, strides[1] }
+  return view(t, layout(extents, strides))
 end
 
 local function check_device(op, t, name, like, like_name)
@@ -152,10 +161,10 @@ local packer = memo.by_arguments(function(name, is_words)
   end)
 end)
 
--- Pairs of rows g and g + 8, as they are or in a word.
+-- Pairs of rows g and g + 8 up to the last one, as they are or in a word.
 local function make_pairs(to_pair)
-  return kernel("pack_scales", function(from, out, ...)
-    local i, last = blockIdx.x * THREADS + threadIdx.x, size(from, 0) - 1
+  return kernel("pack_scales", function(from, out, last, ...)
+    local i = blockIdx.x * THREADS + threadIdx.x
     if i < size(out, 1) then
       local strip, j, n_strips = i // 8 // size(from, 1), i // 8 % size(from, 1), last // ROWS + 1
       local n, group = strip % n_strips * ROWS + i % 8, strip // n_strips
@@ -179,20 +188,22 @@ local function launch(made, n, ...) made{grid = cdiv(n, THREADS), block = THREAD
 local Packed = {}
 local packed_type = tiles.new_type("packed weight", Packed, {})
 
-local known <const> = { "scales", "type", "zero_points" }
+local known <const> = { "scale_type", "scales", "type", "zero_points" }
 
-local function pack_pairs(made, from, dtype, n_strips, ...)
-  local all = by_groups(from)
-  local n = n_strips * 8 * size(all, 1)
+-- extents: {N, K, G}
+local function pack_pairs(made, from, dtype, extents, ...)
+  local rows, k, groups = table.unpack(extents)
+  local all = by_groups(from, rows, k)
+  local n = cdiv(rows, ROWS) * (groups or 1) * 8 * size(all, 1)
   local out = on_device.new(from.device, dtype, layout{ dtype == u32 and 1 or 2, n })
-  launch(made, n, all, out, ...)
+  launch(made, n, all, out, rows - 1, ...)
   return out
 end
 
 -- The zero points in pairs, and the largest one, or 0 if that is small.
-local function pack_points(op, points, n_strips, format, name)
+local function pack_points(op, points, extents, format, name)
   local large = on_device.bring(points.device, zeros(u32, 1))
-  local out = pack_pairs(pack_zeros, points, u32, n_strips, large)
+  local out = pack_pairs(pack_zeros, points, u32, extents, large)
   local most = large[0]
   if most > (format.most_zero or most) then
     tiles.fail(op, "a zero point is %d, and the type is %s; expected zero points up to %d", most,
@@ -206,8 +217,17 @@ local function new_weight(of)
   return setmetatable(of, packed_type)
 end
 
---- pack_weights(W, {type =, scales =, zero_points =}) -> a packed weight, B of a product (N,K) of
---- matmul, or (N,K,G) of one in groups: docs/matmul.md#weights-of-few-bits.
+-- The type that scales are stored in.
+local function scale_type_of(op, scales, wanted)
+  local dtype = wanted or narrow_scales[scales.dtype.name] and bf16 or scales.dtype
+  if tiles.type_name(dtype) ~= "dtype" or not float_types[dtype.name] then
+    tiles.fail(op, "scale_type is %s; expected f32, f16 or bf16", tostring(dtype))
+  end
+  return dtype
+end
+
+--- pack_weights(W, {type =, scales =, zero_points =, scale_type =}) -> a packed weight, B of a
+--- product (N,K) of matmul, or (N,K,G) of one in groups: docs/matmul.md#weights-of-few-bits.
 function M.pack_weights(W, options)
   local op = "pack_weights"
   check_matrix(op, W)
@@ -222,21 +242,21 @@ function M.pack_weights(W, options)
   end
   local scales = options.scales
   check_scales(op, scales, W)
-  local group, n_strips = group_of(op, scales, n, k, groups), cdiv(n, ROWS) * (groups or 1)
+  local group, extents = group_of(op, scales, n, k, groups), { n, k, groups }
+  local dtype = scale_type_of(op, scales, options.scale_type)
   if options.zero_points ~= nil then
     check_zeros(op, options.zero_points, scales, format, name)
   end
   local n_units = k // formats.unit(format)
-  local lanes = n_strips * n_units * LANES
+  local lanes = cdiv(n, ROWS) * (groups or 1) * n_units * LANES
   local out = on_device.new(W.device, u32, layout{ 4, lanes })
   launch(packer(name, is_words), lanes, matrices.in_groups(codes), out, n_units)
-  local dtype = narrow_scales[scales.dtype.name] and bf16 or scales.dtype
   local points, most_zero
   if options.zero_points then
-    points, most_zero = pack_points(op, options.zero_points, n_strips, format, name)
+    points, most_zero = pack_points(op, options.zero_points, extents, format, name)
   end
-  local w = new_weight{ type = name, shape = { n, k, groups }, group = group, codes = out,
-    scales = pack_pairs(pack_scales, scales, dtype, n_strips), zeros = points,
+  local w = new_weight{ type = name, shape = extents, group = group, codes = out,
+    scales = pack_pairs(pack_scales, scales, dtype, extents), zeros = points,
     most_zero = most_zero or 0 }
   if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
   return w

@@ -64,10 +64,14 @@ def _call(function: str, *args: Any, **options: Any) -> Any:
 
 
 def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optional[str] = None,
+          correction_bias: Any = None, groups: Optional[Sequence[int]] = None, scale: Optional[float] = None,
           out: Optional[Sequence[Any]] = None) -> Routing:
     """The k experts of each token, with weights that are the softmax of the chosen logits; `normalize=False`: of all
-    logits. `score="sigmoid"` takes the logistic function. `out`: tokens, places, ends and weights."""
-    made = _call("_experts_route", logits, k, normalize=normalize, score=score, out=None if out is None else list(out))
+    logits. `score="sigmoid"` takes the logistic function. `correction_bias` (E) is added to scores for the choice only,
+    `groups=(n, m)` chooses from m of n groups of experts, and `scale` multiplies weights. `out`: tokens, places, ends
+    and weights."""
+    made = _call("_experts_route", logits, k, normalize=normalize, score=score, correction_bias=correction_bias,
+                 groups=None if groups is None else list(groups), scale=scale, out=None if out is None else list(out))
     return Routing(k, *(out or (_result(logits, t) for t in made)))
 
 
@@ -89,7 +93,7 @@ def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Rou
 
 
 def route_backward(dweights: Any, logits: Any, routing: Routing, *, normalize: Optional[bool] = None,
-                   score: Optional[str] = None) -> Any:
+                   score: Optional[str] = None, scale: Optional[float] = None) -> Any:
     """The gradient of the logits (T, E), by that of routing.weights. The options are those that route had."""
-    made = _call("_experts_route_backward", dweights, logits, *routing, normalize=normalize, score=score)
+    made = _call("_experts_route_backward", dweights, logits, *routing, normalize=normalize, score=score, scale=scale)
     return _result(logits, made[0])

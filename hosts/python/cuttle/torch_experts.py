@@ -33,15 +33,19 @@ def _like(*tensors: Any) -> Tuple[Any, ...]:
     return tuple(t.new_empty(t.shape) for t in tensors)
 
 
-_route = define("route", "Tensor logits, SymInt k, bool? normalize, str? score", _routed, 4,
-                lambda made, logits, k, normalize, score: experts.route(logits, k, normalize=normalize, score=score,
-                                                                        out=made))
+_route = define(
+    "route",
+    "Tensor logits, SymInt k, Tensor? correction_bias, int[]? groups, bool? normalize, str? score, float? scale",
+    _routed, 4,
+    lambda made, logits, k, correction_bias, groups, normalize, score, scale: experts.route(
+        logits, k, correction_bias=correction_bias, groups=groups, normalize=normalize, score=score, scale=scale,
+        out=made))
 _route_gradient = define(
-    "route_backward", f"Tensor dweights, Tensor logits, {_ROUTING}, bool? normalize, str? score",
+    "route_backward", f"Tensor dweights, Tensor logits, {_ROUTING}, bool? normalize, str? score, float? scale",
     lambda dweights, logits, *_: _like(logits), 1,
-    lambda made, dweights, logits, tokens, places, ends, weights, k, normalize, score: made[0].copy_(
+    lambda made, dweights, logits, tokens, places, ends, weights, k, normalize, score, scale: made[0].copy_(
         experts.route_backward(dweights, logits, _routing(tokens, places, ends, weights, k), normalize=normalize,
-                               score=score)))
+                               score=score, scale=scale)))
 _layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTING}", lambda x, *_: _like(x), 1,
                 lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing),
                                                                               out=made[0]))
@@ -70,14 +74,14 @@ def _gradients(ctx: Any, dy: Any) -> Tuple[Any, ...]:
 
 
 def _save_route(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-    logits, ctx.k, *ctx.how = inputs
+    logits, ctx.k, _, _, *ctx.how = inputs
     ctx.mark_non_differentiable(*output[:3])
     ctx.save_for_backward(logits, *output)
 
 
 def _route_gradients(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
     logits, *routing = ctx.saved_tensors
-    return _route_gradient(grads[3].contiguous(), logits, *routing, ctx.k, *ctx.how), None, None, None
+    return _route_gradient(grads[3].contiguous(), logits, *routing, ctx.k, *ctx.how), *(None,) * 6
 
 
 _layer.register_autograd(_gradients, setup_context=_save)
@@ -85,7 +89,8 @@ _route.register_autograd(_route_gradients, setup_context=_save_route)
 
 
 def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normalize: Optional[bool] = None,
-                 score: Optional[str] = None, bias: Optional[Sequence[Any]] = None,
+                 score: Optional[str] = None, correction_bias: Any = None, groups: Optional[Sequence[int]] = None,
+                 scale: Optional[float] = None, bias: Optional[Sequence[Any]] = None,
                  activation: Optional[str] = None) -> Any:
     """The feed-forward layer of a mixture of experts, (T, D), with gradients of x, gate_up, down and logits.
 
@@ -94,7 +99,8 @@ def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normal
     gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient. Only with these there are
     bias and activation, which cuttle.experts.expert_layer describes.
     """
-    routing = _route(logits.contiguous(), k, normalize, score)
+    routing = _route(logits.contiguous(), k, correction_bias, None if groups is None else list(groups), normalize,
+                     score, scale)
     if isinstance(gate_up, PackedWeight) or isinstance(down, PackedWeight):
         if not (isinstance(gate_up, PackedWeight) and isinstance(down, PackedWeight)):
             raise TypeError("expert_layer: one of gate_up and down is packed; pass both as cuttle.packed.PackedWeight")

@@ -256,6 +256,46 @@ def test_packed():
     close(made[0], made[1], "with biases", 1e-2 * np.abs(made[1]).max())
 
 
+def test_deepseek():
+    """A layer as DeepSeek V3 has it: codes of f8e4m3 with scales of blocks, its router, and a shared expert."""
+    import cuttle.experts as experts
+    import cuttle.packed as packed
+    rng, (t, d, f, e, k, block) = np.random.default_rng(3), (9, 128, 64, 16, 4, 64)
+    number = [(m / 8 * 2.0 ** -6 if x == 0 else (1 + m / 8) * 2.0 ** (x - 7)) for x in range(16) for m in range(8)]
+    number = np.array(number + [-v for v in number])
+
+    def weight(n, rows, columns):
+        codes = rng.integers(0, 240, (n, rows, columns), "u1")
+        codes = np.where(codes < 120, codes, codes + 8)       # neither NaN
+        scales = rng.uniform(1, 2, (n, rows // block, columns // block)).astype("f4") / np.float32(512)
+        return (packed.pack_weights(codes, scales, "f8e4m3"),
+                number[codes] * np.repeat(np.repeat(scales, block, 1), block, 2))
+
+    def expert(row, up, down):
+        both = up @ row
+        return down @ (both[::2] / (1 + np.exp(-both[::2])) * both[1::2])
+
+    x, logits = rng.standard_normal((t, d)).astype("f2") / 8, rng.standard_normal((t, e), "f4")
+    correction = rng.standard_normal(e).astype("f4")
+    (up, wide_up), (down, wide_down) = weight(e, 2 * f, d), weight(e, d, f)
+    (up_1, wide_up_1), (down_1, wide_down_1) = weight(1, 2 * f, d), weight(1, d, f)
+    routing = experts.route(logits, k, score="sigmoid", correction_bias=correction, groups=(4, 2), scale=2.5)
+    y = experts.expert_layer(x, up, down, routing)
+    shared = experts.expert_layer(x, up_1, down_1, experts.route(np.zeros((t, 1), "f4"), 1))
+    want = np.zeros((t, d))
+    for i, row in enumerate(x.astype("f8")):
+        scores = 1 / (1 + np.exp(-logits[i].astype("f8")))
+        groups = (scores + correction).reshape(4, -1)
+        best = np.argsort(-np.sort(groups, 1)[:, -2:].sum(1))[:2]
+        limited = np.full_like(groups, -np.inf)
+        limited[best] = groups[best]
+        chosen = np.argsort(-limited.ravel())[:k]
+        for c in chosen:
+            want[i] += 2.5 * scores[c] / scores[chosen].sum() * expert(row, wide_up[c], wide_down[c])
+        want[i] += expert(row, wide_up_1[0], wide_down_1[0])
+    close(y.astype("f8") + shared, want, "a layer of DeepSeek V3", 1e-2 * np.abs(want).max())
+
+
 def test_selections():
     import cuttle.selections as selections
     x = np.random.default_rng(6).integers(-9, 9, (3, 1000)).astype("int32")
@@ -318,5 +358,6 @@ test_decode()
 test_rows()
 test_experts()
 test_packed()
+test_deepseek()
 test_selections()
 done()

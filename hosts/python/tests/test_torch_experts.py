@@ -72,6 +72,32 @@ def test_packed():
         ok("pass both" in str(wrong), "one packed weight")
 
 
+# The router of DeepSeek V3.
+def test_deepseek():
+    correction = data(E).detach()
+
+    def of_groups(x, gate_up, down, logits):
+        return cuttle.torch.expert_layer(x, gate_up, down, logits, K, score="sigmoid", correction_bias=correction,
+                                         groups=(2, 1), scale=2.5)
+
+    def wanted(x, gate_up, down, logits):
+        scores = torch.sigmoid(logits)
+        groups = (scores + correction).reshape(T, 2, -1)
+        best = groups.topk(2, -1).values.sum(-1).argmax(-1)
+        mask = torch.zeros(T, 2, device=DEVICE).scatter(1, best[:, None], 1).bool()
+        chosen = groups.masked_fill(~mask[..., None], -torch.inf).reshape(T, -1).topk(K, -1).indices
+        weights = scores.gather(1, chosen)
+        both = torch.einsum("td,tkfd->tkf", x, gate_up[chosen])
+        rows = torch.einsum("tkf,tkdf->tkd", functional.silu(both[..., ::2]) * both[..., 1::2], down[chosen])
+        return (rows * (2.5 * weights / weights.sum(-1, keepdim=True))[..., None]).sum(1)
+
+    xs = data(T, D), data(E, 2 * F, D), data(E, D, F), data(T, E)
+    compiled = torch.compile(of_groups, backend="aot_eager", fullgraph=True)
+    for text, f in ("", of_groups), (", compiled", compiled):
+        for name, a, b in zip(("y", "dx", "dgate_up", "ddown", "dlogits"), results(f, xs), results(wanted, xs)):
+            ok((a - b).abs().max() < 1e-4 * b.abs().max(), f"{name} by DeepSeek V3's router{text}")
+
+
 # The experts of gpt-oss: blocks and scales of MXFP4 as its checkpoint has them, and its activation.
 def test_gpt_oss():
     from cuttle import packed
@@ -111,6 +137,7 @@ def test_training():
 
 test_gradients()
 test_packed()
+test_deepseek()
 test_gpt_oss()
 test_training()
 done()

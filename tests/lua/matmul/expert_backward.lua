@@ -147,7 +147,7 @@ local function check_route(T, E, k, options)
     for c = 0, k - 1 do sum = sum + score(chosen[t * k + c]) end
     if options.normalize == false then sum = options.score == "sigmoid" and 1 or all end
     for c = 0, k - 1 do total = total + by_place[t * k + c] * score(chosen[t * k + c]) / sum end
-    return total
+    return total * (options.scale or 1)
   end
   for t = 0, T - 1 do
     for j = 0, E - 1 do
@@ -161,10 +161,15 @@ check_route(9, 6, 2, {})
 check_route(7, 5, 3, {normalize = false})
 check_route(7, 5, 2, {score = "sigmoid"})
 check_route(7, 5, 2, {score = "sigmoid", normalize = false})
+check_route(7, 8, 2, {score = "sigmoid", correction_bias = randn(f32, 8), groups = {4, 2},
+  scale = 2.5})
+check_route(7, 8, 2, {normalize = false, correction_bias = randn(f32, 8), scale = -0.5})
 -- expect: nil	nil	true
 -- expect: nil	false	true
 -- expect: sigmoid	nil	true
 -- expect: sigmoid	false	true
+-- expect: sigmoid	nil	true
+-- expect: nil	false	true
 
 -- {====== Training ======
 

@@ -14,8 +14,27 @@ local function i32s(list) return from_table(i32, list):to(here) end
 
 local function precedes(a, b) return a[2] > b[2] or a[2] == b[2] and a[1] < b[1] end
 
+-- Leaves out of a token's sorted row {expert, value, score} all but the best groups.
+local function limit(row, E, groups)
+  local n, most = table.unpack(groups)
+  local seen, sums, is_in = {}, {}, {}
+  for g = 0, n - 1 do seen[g], sums[g + 1] = 0, {g, 0} end
+  for _, one in ipairs(row) do
+    local g = one[1] // (E // n)
+    if seen[g] < 2 then seen[g], sums[g + 1][2] = seen[g] + 1, sums[g + 1][2] + one[2] end
+  end
+  table.sort(sums, precedes)
+  for i = 1, most do is_in[sums[i][1]] = true end
+  local rest = {}
+  for _, one in ipairs(row) do
+    if is_in[one[1] // (E // n)] then rest[#rest + 1] = one end
+  end
+  return rest
+end
+
 -- The (token, choice) of each expert, in order, with their weights.
 local function lists_of(logits, k, options)
+  local correction = options.correction_bias and options.correction_bias:to("cpu")
   local lists, E = {}, size(logits, 1)
   for e = 0, E - 1 do lists[e] = {} end
   for t = 0, size(logits, 0) - 1 do
@@ -25,18 +44,24 @@ local function lists_of(logits, k, options)
       v = v == v and v or -math.huge
       row[e + 1], highest = {e, v}, math.max(highest, v)
     end
-    table.sort(row, precedes)
-    local function score(v)
-      return options.score == "sigmoid" and 1 / (1 + math.exp(-v)) or math.exp(v - highest)
-    end
     local sum, all = 0, 0
-    for j, one in ipairs(row) do
-      all = all + score(one[2])
-      if j <= k then sum = sum + score(one[2]) end
+    for _, one in ipairs(row) do
+      local v = one[2]
+      one[3] = options.score == "sigmoid" and 1 / (1 + math.exp(-v)) or math.exp(v - highest)
+      all = all + one[3]
     end
+    for e, one in ipairs(row) do
+      local by = one[3] / (options.score == "sigmoid" and 1 or all)
+      if correction then by = by + correction[e - 1] end
+      if (correction or options.groups) and one[2] > -math.huge then one[2] = by end
+    end
+    table.sort(row, precedes)
+    if options.groups then row = limit(row, E, options.groups) end
+    for j = 1, k do sum = sum + row[j][3] end
     if options.normalize == false then sum = options.score == "sigmoid" and 1 or all end
     for j = 1, k do
-      table.insert(lists[row[j][1]], {t, t * k + j - 1, score(row[j][2]) / sum})
+      table.insert(lists[row[j][1]],
+        {t, t * k + j - 1, row[j][3] / sum * (options.scale or 1)})
     end
   end
   return lists
@@ -69,6 +94,13 @@ check_route(33, 33, 1, {score = "sigmoid"})   -- expect: route	33	33	1	0
 check_route(10, 5, 5, {score = "sigmoid", normalize = false}) -- expect: route	10	5	5	0
 check_route(1100, 3, 2, {})                   -- expect: route	1100	3	2	0
 check_route(0, 4, 2, {})                      -- expect: route	0	4	2	0
+-- As DeepSeek V3 routes, in small; then each part of that alone.
+check_route(40, 64, 4, {score = "sigmoid", correction_bias = randn(f32, 64), groups = {8, 3},
+  scale = 2.5})                               -- expect: route	40	64	4	0
+check_route(9, 12, 3, {correction_bias = randn(bf16, 12)})    -- expect: route	9	12	3	0
+check_route(9, 70, 3, {groups = {7, 1}, normalize = false})   -- expect: route	9	70	3	0
+check_route(9, 12, 2, {groups = {12, 2}})     -- expect: route	9	12	2	0
+check_route(20, 6, 2, {scale = 0.5})          -- expect: route	20	6	2	0
 
 -- {====== Rows by an index ======
 

@@ -201,6 +201,39 @@ end
 
 -- Codes of floats: no further away than half a step of what the group's largest element, or its
 -- range, makes it.
+-- Scales and zero points of square blocks are those of each of their rows; the last block has fewer.
+local function try_blocks(n, G)
+  local function of(rows, columns)
+    return G and layout({rows, columns, G}, {columns, 1, rows * columns})
+      or row_major{rows, columns}
+  end
+  local function bytes(l)
+    return view(reference.cast(rand(i32, cosize(l), 0, 256):to("cpu"), u8), l)
+  end
+  local blocks = of(cdiv(n, 64), 3)
+  local codes, by, points = bytes(of(n, 192)), view(rand(f32, cosize(blocks)):to("cpu"), blocks),
+    bytes(blocks)
+  local rows, points_of_rows = zeros(f32, of(n, 3)):to("cpu"), zeros(u8, of(n, 3)):to("cpu")
+  for g = 0, (G or 1) - 1 do
+    for i = 0, n - 1 do
+      for j = 0, 2 do
+        rows[{i, j, G and g}], points_of_rows[{i, j, G and g}] = by[{i // 64, j, G and g}],
+          points[{i // 64, j, G and g}]
+      end
+    end
+  end
+  local function numbers(scales, zero_points)
+    local p = packed.pack_weights(codes:to(here), {type = "u8", scales = scales:to(here),
+      zero_points = zero_points:to(here), scale_type = bf16})
+    return p, host(p:dequantize(bf16))
+  end
+  local p, got = numbers(by, points)
+  local _, want = numbers(rows, points_of_rows)
+  print(p.group, p.scales.dtype, reference.difference(got, want))
+end
+try_blocks(150)                                                       -- expect: 64	bf16	nil
+try_blocks(64, 3)                                                     -- expect: 64	bf16	nil
+
 local floats = randn(f32, row_major{20, 128})
 
 local function half_range(of, i, g, has_zeros)
