@@ -296,8 +296,8 @@ static bool read_capsule(Call *c, int i, PyObject *capsule) {
   return m != NULL && goes_forward(&m->tensor, i) && place_tensor(c, i, &m->tensor, false);
 }
 
-/* The element type that a library has but does not export: newer versions of torch, and the package ml_dtypes for
-   NumPy. Its memory goes as integers of as many bytes. 0: it is none of these. */
+/* The element type that a library has but does not export: newer versions of torch, and for NumPy the package
+   ml_dtypes, and bools before 1.25. Its memory goes as integers of as many bytes. 0: it is none of these. */
 static int unexported_of(PyObject *object, bool *is_torch) {
   PyObject *dtype = PyObject_GetAttrString(object, "dtype");
   PyObject *text = dtype == NULL ? NULL : PyObject_Str(dtype);
@@ -410,7 +410,7 @@ static PyObject *consumer_stream(Call *c, const Row *row, int device) {
   return c->stream == NULL ? PyLong_FromLong(1) : PyLong_FromVoidPtr(c->stream);
 }
 
-/* After a failure of NumPy: the array as integers, if its type is one of ml_dtypes. */
+/* After a failure of NumPy: the array as integers, if its type is one of those. */
 static bool read_as_integers(Call *c, int i, PyObject *object, Row *row) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -434,6 +434,31 @@ static bool read_as_integers(Call *c, int i, PyObject *object, Row *row) {
   return true;
 }
 
+static bool is_frozen(PyObject *array) {
+  PyObject *flags = PyObject_GetAttrString(array, "flags");
+  PyObject *writeable = flags == NULL ? NULL : PyObject_GetAttrString(flags, "writeable");
+  bool is_false = writeable == Py_False;
+  PyErr_Clear();
+  Py_XDECREF(flags);
+  Py_XDECREF(writeable);
+  return is_false;
+}
+
+/* After a failure: which argument its library does not lend. */
+static bool not_lent(int i, PyObject *object, const Row *row) {
+  PyObject *type, *value, *trace;
+  if (PyErr_ExceptionMatches(PyExc_BufferError)) {
+    PyErr_Fetch(&type, &value, &trace);
+    bool advise = row->is_numpy && is_frozen(object);
+    PyErr_Format(PyExc_BufferError, "argument %d: %S%s", i + 1, value == NULL ? type : value,
+                 advise ? " NumPy lends read-only arrays from 2.1 on; pass x.copy()" : "");
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+  }
+  return false;
+}
+
 static bool read_by_capsule(Call *c, int i, PyObject *object, Row *row) {
   long type = DL_CPU, id = 0;
   PyObject *stream = NULL;
@@ -448,8 +473,10 @@ static bool read_by_capsule(Call *c, int i, PyObject *object, Row *row) {
   }
   PyObject *capsule = call_dlpack(object, row, stream);
   Py_XDECREF(stream);
-  return capsule != NULL ? read_capsule(c, i, capsule)
-                         : row->is_numpy && read_as_integers(c, i, object, row);
+  if (capsule != NULL) {
+    return read_capsule(c, i, capsule);
+  }
+  return (row->is_numpy && read_as_integers(c, i, object, row)) || not_lent(i, object, row);
 }
 
 static bool refuse(int i, PyObject *object) {

@@ -8,8 +8,11 @@ bool call_read_int(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
   c->args[i].kind = kind;
   c->args[i].u.i = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow != 0) {
-    PyErr_Format(PyExc_OverflowError, "argument %d is %R; integers of kernels have 64 bits", i + 1,
-                 object);
+    PyErr_Format(
+        PyExc_OverflowError,
+        "argument %d is %R; integers of kernels have 64 bits: write n - 2**64 for a u64 of "
+        "2**63 or more",
+        i + 1, object);
   }
   return overflow == 0 && (c->args[i].u.i != -1 || PyErr_Occurred() == NULL);
 }

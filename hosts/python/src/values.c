@@ -80,7 +80,7 @@ int value_dtype_of_text(PyObject *text, bool *is_torch) {
     char full[80];
     snprintf(full, sizeof full, "%s%s%s", torch, name_of_code(code), code == DL_BFLOAT ? "16" : "");
     *is_torch = PyUnicode_CompareWithASCIIString(text, full) == 0;
-    if (code > DL_FLOAT && code != DL_BOOL &&
+    if (code > DL_FLOAT &&
         (*is_torch || PyUnicode_CompareWithASCIIString(text, full + sizeof torch - 1) == 0)) {
       return i;
     }

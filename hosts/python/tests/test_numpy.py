@@ -18,6 +18,7 @@ kernel("saxpy", function(a, x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(y) then y[i] = a * x[i] + y[i] end
 end)
+kernel("above", function(x, out, least) out[threadIdx.x] = x[threadIdx.x] > least end)
 kernel("transpose", function(a, out)
   local i, j = threadIdx.x, threadIdx.y
   if i < size(a, 0) and j < size(a, 1) then out[{j, i}] = a(i, j) end
@@ -45,6 +46,10 @@ def test_launches():
     frozen = np.zeros(8, dtype="f4")
     frozen.flags.writeable = False
     fails((cuttle.Error, BufferError), "read", lambda: module.saxpy[1, 8](1.0, frozen, frozen), "a frozen array")
+    chosen = np.zeros(8, dtype="?")
+    module.above[1, 8](np.arange(8, dtype="f4"), chosen, 5.0)
+    same(chosen.tolist(), [False] * 6 + [True] * 2, "bools")
+    fails(BufferError, "argument 2: ", lambda: module.saxpy[1, 8](1.0, np.zeros(8, "M8[s]"), x), "dates")
     refs = sys.getrefcount(x)
     for _ in range(100):
         module.saxpy[4, 256](0.0, x, y)
