@@ -1,5 +1,6 @@
 /* language.c: state.call(name, args, options): calls a function of the language. Numbers, texts, sequences,
-   dictionaries, layouts and tensors go in; numbers, texts and tensors come out, other values as (type, text). */
+   dictionaries, layouts and tensors go in; numbers, texts, tensors, lists and dictionaries come out, other values
+   as (type, text). */
 #include <lauxlib.h>
 #include <lua.h>
 #include <string.h>
@@ -12,6 +13,7 @@ typedef struct Request {
   State *st;
   PyObject *name, *args, *options;
   PyObject *result;                          /* a list */
+  PyObject *owned;                           /* a list of all that is in the result */
   PyThreadState *thread;                     /* while the GIL is let go; else NULL */
   Call call;                                 /* the tensors of the arguments, */
   int64_t extents[MAX_TENSORS][2][MAX_RANK]; /* their shapes and strides in the order asked for, */
@@ -236,13 +238,71 @@ static PyObject *object_at(lua_State *L, Request *q, int idx) {
   return Py_BuildValue("(ss)", type, text);
 }
 
+/* Are the table's keys 1 to n? */
+static bool is_list(lua_State *L, int table) {
+  lua_Unsigned n = 0;
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    n++;
+  }
+  return n == lua_rawlen(L, table);
+}
+
+/* The request owns it from here on, as Lua may raise before something else does. */
+static PyObject *own(lua_State *L, Request *q, PyObject *o) {
+  bool is_owned = o != NULL && PyList_Append(q->owned, o) == 0;
+  Py_XDECREF(o);
+  check(L, is_owned);
+  return o;
+}
+
+static PyObject *result_at(lua_State *L, Request *q, int idx, int depth);
+
+static PyObject *list_at(lua_State *L, Request *q, int table, int depth) {
+  PyObject *list = own(L, q, PyList_New(0));
+  for (lua_Unsigned i = 1; i <= lua_rawlen(L, table); i++) {
+    lua_rawgeti(L, table, (lua_Integer)i);
+    check(L, PyList_Append(list, result_at(L, q, lua_gettop(L), depth)) == 0);
+    lua_pop(L, 1);
+  }
+  return list;
+}
+
+static PyObject *dict_at(lua_State *L, Request *q, int table, int depth) {
+  PyObject *dict = own(L, q, PyDict_New());
+  for (lua_pushnil(L); lua_next(L, table) != 0; lua_pop(L, 1)) {
+    int value = lua_gettop(L);
+    PyObject *key = result_at(L, q, value - 1, depth);
+    check(L, PyDict_SetItem(dict, key, result_at(L, q, value, depth)) == 0);
+  }
+  return dict;
+}
+
+static bool is_plain_table(lua_State *L, int idx) {
+  bool has_metatable = lua_getmetatable(L, idx) != 0;
+  lua_pop(L, has_metatable);
+  return lua_istable(L, idx) && !has_metatable;
+}
+
+/* Borrowed from the request. Leaves the stack as it was. */
+static PyObject *result_at(lua_State *L, Request *q, int idx, int depth) {
+  luaL_checkstack(L, 4, NULL);
+  if (!is_plain_table(L, idx)) {
+    int top = lua_gettop(L);
+    PyObject *o = own(L, q, object_at(L, q, idx));
+    lua_settop(L, top); /* of a type, its name and text */
+    return o;
+  }
+  if (depth == MAX_DEPTH) {
+    PyErr_SetString(PyExc_ValueError, "results are nested too deeply");
+    fail(L);
+  }
+  return is_list(L, idx) ? list_at(L, q, idx, depth + 1) : dict_at(L, q, idx, depth + 1);
+}
+
 static void take_results(lua_State *L, Request *q, int first) {
   int n = lua_gettop(L) - first + 1;
   for (int i = 0; i < n; i++) {
-    luaL_checkstack(L, 4, NULL);
-    PyObject *o = object_at(L, q, first + i);
-    check(L, o != NULL && PyList_Append(q->result, o) == 0);
-    Py_DECREF(o);
+    check(L, PyList_Append(q->result, result_at(L, q, first + i, 0)) == 0);
   }
 }
 
@@ -296,35 +356,46 @@ static uint64_t close_tensors(Request *q) {
   return written;
 }
 
+/* Leaves no result after a failure, whose exception is set. */
+static void run_request(Request *q) {
+  if (!call_begin(&q->call, MAX_TENSORS)) {
+    Py_CLEAR(q->result);
+    return;
+  }
+  cuttle_Status status = cuttle_call(q->st->S, call, q);
+  take_gil(q);
+  if (!state_succeeded(q->st, status)) {
+    Py_CLEAR(q->result);
+  }
+  uint64_t written = close_tensors(q);
+  if (written != 0 && q->call.has_torch && q->result != NULL &&
+      !torch_was_written(q->n_tensors, q->objects, written)) {
+    Py_CLEAR(q->result);
+  }
+}
+
 PyObject *state_call(PyObject *self, PyObject *args) {
   Request q = {.st = (State *)self, .options = Py_None};
-  if (!PyArg_ParseTuple(args, "UO!|O", &q.name, &PyTuple_Type, &q.args, &q.options)) {
+  PyObject *given = NULL;
+  if (!PyArg_ParseTuple(args, "U|OO", &q.name, &given, &q.options)) {
     return NULL;
   }
   if (q.options != Py_None && !PyDict_Check(q.options)) {
     PyErr_SetString(PyExc_TypeError, "options: a dict or None was expected");
     return NULL;
   }
+  q.args = given == NULL ? PyTuple_New(0) : PySequence_Tuple(given);
   q.result = PyList_New(0);
-  if (q.result == NULL || !state_enter(q.st)) {
-    Py_XDECREF(q.result);
-    return NULL;
-  }
-  if (call_begin(&q.call, MAX_TENSORS)) {
-    cuttle_Status status = cuttle_call(q.st->S, call, &q);
-    take_gil(&q);
-    if (!state_succeeded(q.st, status)) {
-      Py_CLEAR(q.result);
-    }
-    uint64_t written = close_tensors(&q);
-    if (written != 0 && q.call.has_torch && q.result != NULL &&
-        !torch_was_written(q.n_tensors, q.objects, written)) {
-      Py_CLEAR(q.result);
-    }
+  q.owned = PyList_New(0);
+  bool is_ready = q.args != NULL && q.result != NULL && q.owned != NULL && state_enter(q.st);
+  if (is_ready) {
+    run_request(&q);
+    state_leave(q.st);
   } else {
     Py_CLEAR(q.result);
   }
-  state_leave(q.st);
+  Py_XDECREF(q.args);
+  Py_XDECREF(q.owned);
   return q.result;
 }
 

@@ -303,8 +303,8 @@ static PyObject *finish(State *st, cuttle_Status status) {
 
 static PyObject *state_run(PyObject *self, PyObject *args) {
   State *st = (State *)self;
-  const char *text, *name;
-  if (!PyArg_ParseTuple(args, "ss", &text, &name) || !state_enter(st)) {
+  const char *text, *name = "=python";
+  if (!PyArg_ParseTuple(args, "s|s", &text, &name) || !state_enter(st)) {
     return NULL;
   }
   PyThreadState *thread = wait_begin();
@@ -408,12 +408,12 @@ static PyObject *state_repr(PyObject *self) {
 }
 
 static PyMethodDef methods[] = {
-    {"run", state_run, METH_VARARGS, "run(text, name): runs a script's text."},
+    {"run", state_run, METH_VARARGS, "run(text, name='=python'): runs a script's text."},
     {"run_file", state_run_file, METH_O, "run_file(path): runs a script."},
     {"kernel", state_kernel, METH_O, "kernel(name): the latest kernel of that name."},
     {"kernel_names", state_kernel_names, METH_NOARGS, "The names of all kernels, in order."},
     {"call", state_call, METH_VARARGS,
-     "call(name, args, options=None): calls a function of the language; a list of its results."},
+     "call(name, args=(), options=None): calls a function of the language; a list of its results."},
     {"has_function", state_has_function, METH_O, "has_function(name): is there one of that name?"},
     {"synchronize", state_synchronize, METH_NOARGS, "Waits for all launches."},
     {"interrupt", state_interrupt, METH_NOARGS, "Stops the call in progress, from any thread."},

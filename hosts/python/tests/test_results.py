@@ -20,6 +20,11 @@ function row(t, i) return t(i, _) end
 function several(t) return t, 3, "text", layout "4:1", nil end
 function none() end
 function scaled(x, options) return options.factor * x end
+function table_of(t)
+  return {rows = t, names = {"a", "b", {1.5}}, [7] = true, none = {}}, {}, layout "4:1"
+end
+function endless() local t = {} t[1] = t return t end
+function hostile() return {1, setmetatable({}, {__tostring = function() error "no text" end})} end
 function nested() return zeros(f32, L"(4,(2,3)):(1,(16,4))"), zeros(f32, L"(4,(2,3)):(6,(1,2))") end
 function many() local list = {} for i = 1, 40 do list[i] = zeros(f32, 1000) end return table.unpack(list) end
 function forget() kept = nil collectgarbage() collectgarbage() end
@@ -57,6 +62,16 @@ def test_values():
     t, three, text, layout, nothing = module.several(m.New(m.floats(1, 2), "f32"))
     same((three, text, layout, nothing), (3, "text", ("layout", "4:1"), None), "other results")
     same(module.none(), None, "no result")
+    table, empty, layout = module.table_of(m.New(m.floats(1, 2), "f32"))
+    ok(isinstance(table.pop("rows"), cuttle.Tensor), "a tensor in a table")
+    same(table, {"names": ["a", "b", [1.5]], 7: True, "none": []}, "tables are lists and dictionaries")
+    same((empty, layout), ([], ("layout", "4:1")), "an empty one, and a layout after it")
+    fails(ValueError, "nested too deeply", module.endless, "a table in itself")
+    fails(cuttle.Error, "no text", module.hostile, "a value without a text")
+    same(module.call("same_one", [5]), [5], "a list of arguments")
+    same(module.call("none"), [], "no arguments")
+    module.run("function later() return 1 end")
+    same(module.later(), 1, "more text")
     same(module.call("scaled", (3,), {"factor": 2}), [6], "options")
     same(module.scaled(3, factor=2), 6, "as names")
     ok("function made" in repr(module.made), "the text of a function")
