@@ -95,6 +95,11 @@ local function problem(of)
   end
   options.cache_seqlens = random_lengths(b, room)
   if of.narrow then options.k_scale, options.v_scale = 1 / 32, one_of { 0.5, 1 / 64 } end
+  if of.narrow and is_often(2) then
+    for _, name in ipairs { "k_scale", "v_scale" } do
+      options[name] = host(rand(f32, row_major { first, hk, rows }, 0.01, 0.05))
+    end
+  end
   local K = cast_random(kv, { first, hk, rows, d })
   local V = of.latent and view(K, layout({ first, 1, rows, 512 }, { rows * d, 0, d, 1 }))
     or cast_random(kv, { first, hk, rows, 32 * random(4) })

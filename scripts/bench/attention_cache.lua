@@ -203,6 +203,9 @@ local function fill(list, how, p)
   for _, dtype in ipairs(p.narrow and { ct.f8e4m3, ct.i8 } or {}) do
     set = whole(p, dtype)
     add(list, how, p, Q, set, dtype.name, dtype)
+    local scales = ct.rand(ct.f32, ct.row_major { #p.lengths, p.hk, most_of(p) })
+    add(list, how, p, Q, { set[1], set[2], { cache_seqlens = set[3].cache_seqlens,
+      k_scale = scales, v_scale = scales } }, dtype.name .. ", a scale for each key", dtype)
     for _, config in ipairs(how.variants) do
       if config.narrow then add(list, how, p, Q, set, "variant " .. dtype.name, dtype, config) end
     end

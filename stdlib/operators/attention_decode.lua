@@ -12,7 +12,8 @@
 --                       of a piece, in units; if there, the `least` units of a part; and what
 --                       else the kernel depends on
 --   make(variant)       the kernel; all templates' have the same parameters
---   has_scores          if there: it computes masks and scores (attention_decode_scores.lua)
+--   is_general          if there: it computes masks and scores (attention_decode_scores.lua), and
+--                       takes scales of each key
 -- A variant is a shape with what the problem adds to it: see the modules named above,
 -- attention_decode_pages.lua and attention_decode_schedule.lua.
 local append = require "cuttle.attention_decode_append"
@@ -60,7 +61,10 @@ M.configs = {
 
 local function trouble(config, p)
   local template = require(config.template)
-  if p.score and not template.has_scores then return "its kernel computes no masks and scores" end
+  if not template.is_general then
+    if p.score then return "its kernel computes no masks and scores" end
+    if p.by_token then return "its kernel computes no scales of each key" end
+  end
   return template.trouble(config, p)
 end
 
@@ -120,8 +124,8 @@ local function variant_of(config, p)
               depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
               page_size = p.page_size, causal = p.causal and p.n_q > 1 and not p.score,
               tree = p.mask ~= nil, score = p.score and p.score.kind.text,
-              scaled = p.scaled, lse = p.LSE ~= nil, invariant = p.bits ~= nil, n_new = p.n_new,
-              kv_heads = p.kv_heads, lazy = p.lazy }
+              scaled = p.scaled, by_token = p.by_token, lse = p.LSE ~= nil,
+              invariant = p.bits ~= nil, n_new = p.n_new, kv_heads = p.kv_heads, lazy = p.lazy }
   v.text = text_of(v)
   for key, value in pairs(require(config.template).shape(config, p)) do v[key] = value end
   v.score = p.score and p.score.kind

@@ -1,6 +1,6 @@
 -- attention_decode_append.lua: new keys and values behind those that a sequence has, before
--- attention_decode reads them; divided by their scale where there is one. What finds no room is
--- left out.
+-- attention_decode reads them; divided by their scale where there is one. Where each key has one,
+-- it makes the largest element the largest number of 8 bits. What finds no room is left out.
 local pages = require "cuttle.attention_decode_pages"
 local M = {}
 
@@ -8,14 +8,34 @@ local pack <const> = table.pack
 
 local THREADS <const> = 64
 
+-- Of 8 bits, the largest number.
+local MOST <const> = { i8 = 127.0, f8e4m3 = 448.0 }
+
+-- The scale of a new key: its largest element becomes the largest of the type's.
+local function own_scale(dtype, row)
+  local most = f32(0.0)
+  for d in range(threadIdx.x, size(row), THREADS) do most = max(most, abs(cast(row[d], f32))) end
+  most = block_reduce(most, "max")
+  return where(most > 0.0, most / (MOST[dtype.name] or 1.0), 1.0)
+end
+
 local function append(variant, args, from, to, scale, b, kv_head, i)
   local k = max(args.lengths[b], 0) + i
   if k < args.capacity then
     local row = pages.row(variant, args, to, b, kv_head, k)
+    local by
+    if variant.by_token then
+      by = own_scale(to.dtype, from(i, _, kv_head, b))
+      if threadIdx.x == 0 then
+        scale[{ pages.row_in_page(variant, k), kv_head, pages.page(variant, args, b, k) }] = by
+      end
+    elseif variant.scaled then
+      by = scale[{ kv_head, b }]
+    end
     for d in range(threadIdx.x, size(from, 1), THREADS) do
       local value = from[{ i, d, kv_head, b }]
-      if variant.scaled then
-        local x = cast(value, f32) / scale[{ kv_head, b }]
+      if by ~= nil then
+        local x = cast(value, f32) / by
         if to.dtype == i8 then x = clamp(rint(x), -128.0, 127.0) end
         row[d] = cast(x, to.dtype)
       else

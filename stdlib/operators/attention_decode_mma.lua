@@ -10,7 +10,7 @@ local narrow = require "cuttle.attention_decode_narrow"
 local pages = require "cuttle.attention_decode_pages"
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.attention_decode_tiles"
-local M = { has_scores = true }
+local M = { is_general = true }
 
 local WARP <const>, ROWS <const>, KEYS <const> = 32, 16, 16 -- KEYS: of a warp's step
 local STEP <const>, MOST_DEPTH <const> = 32, 256
@@ -46,7 +46,8 @@ end
 
 --- Of a block: tiles of keys and values, queries, and what the warps found.
 function M.shared_bytes(config, p)
-  local bytes = KEYS * config.stages * (p.depth + p.depth_v) * p.kv_dtype.bits // 8
+  local bytes = KEYS * config.stages * ((p.depth + p.depth_v) * p.kv_dtype.bits // 8
+    + (p.by_token and 2 * 4 or 0))
   local rows = math.min(ROWS, p.n_q * p.group)
   local found = 4 * rows * (p.depth_v + 2)
   return config.warps * (bytes + found) + ROWS * p.depth * p.dtype.bits // 8 + 128
@@ -76,7 +77,7 @@ end
 
 -- Keys from `first` on, and their values, are on their way to a warp's tiles. Behind the last one,
 -- it comes again. `page`: of all, where they are in one.
-local function fetch(variant, args, piece, first, page, sK, sV)
+local function fetch(variant, args, piece, first, page, slot)
   local last, n = piece.last - 1 - first, tiles.wide(variant.kv_dtype)
   local kv_head, base = merge.key_head(variant, piece.head), pages.row_in_page(variant, first)
   local function rows_of(t, s, depth)
@@ -91,8 +92,25 @@ local function fetch(variant, args, piece, first, page, sK, sV)
       copy(tile(from, {n}, {j}), tile(s(row, _), {n}, {j}))
     end)
   end
-  rows_of(args.K, sK, variant.depth)
-  rows_of(args.V, sV, variant.depth_v)
+  rows_of(args.K, slot.K, variant.depth)
+  rows_of(args.V, slot.V, variant.depth_v)
+  if variant.by_token then
+    local lane = threadIdx.x % WARP
+    local row = lane % KEYS
+    local r = min(row, last)
+    local function scale_of(t, s)
+      local from
+      if is_in_one_page(variant) then
+        from = tile(t(_, kv_head, page), {1}, {base + r})
+      else
+        from = tile(t(_, kv_head, pages.page(variant, args, piece.b, first + r)), {1},
+          {pages.row_in_page(variant, first + r)})
+      end
+      copy(from, tile(s, {1}, {row}))
+    end
+    if lane < KEYS then scale_of(args.k_scale, slot.scales(_, 0))
+    else scale_of(args.v_scale, slot.scales(_, 1)) end
+  end
 end
 
 -- {====== A warp ======
@@ -115,6 +133,7 @@ local function new_warp(variant, plan, args, smem)
     place_O = thr:partition_C(identity_tensor{ROWS, variant.depth_v}),
     lane_Q = plan.read_Q:get_slice(lane), lane_K = plan.read_K:get_slice(lane),
     lane_V = plan.read_V:get_slice(lane) }
+  self.scales = smem.scales and smem.scales(_, _, _, warp)
   self.some_S, self.some_O = tiles.used(variant, self.S), tiles.used(variant, self.O)
   self.rows = softmax.new_rows(self.some_S)
   if not variant.narrow then
@@ -140,14 +159,29 @@ function Warp:values(slot)
   return self.V
 end
 
+-- Of the slot's tile, scores are multiplied by the scales of keys, which = 0, or of values, 1.
+function Warp:scale_by_token(slot, which)
+  if not self.scales then return end
+  for r = 0, self.rows.n - 1 do
+    local row, place = softmax.row_of(self.some_S, r), softmax.row_of(self.place, r)
+    for j in range(size(row, 1)) do
+      for c = 0, 1 do
+        row[{c, j}] = row[{c, j}] * self.scales[{ place[{c, j}][2], which, slot }]
+      end
+    end
+  end
+end
+
 -- S of a tile.
 function Warp:multiply_QK(slot)
   clear(self.S)
   gemm(self.plan.mma, self.Q, self:keys(slot), self.S)
+  self:scale_by_token(slot, 0)
 end
 
 function Warp:multiply_PV(slot)
   local mma = self.plan.mma
+  self:scale_by_token(slot, 1)
   copy(cast(self.S, self.plan.dtype), self.P)
   gemm(mma, mma:retile_A(self.P), self:values(slot), self.O)
 end
@@ -155,7 +189,9 @@ end
 -- The tile of keys from `first` on is on its way, if it is the piece's.
 function Warp:bring(piece, first, slot, page)
   if first < piece.last then
-    fetch(self.variant, self.args, piece, first, page, self.sK(_, _, slot), self.sV(_, _, slot))
+    fetch(self.variant, self.args, piece, first, page, {
+      K = self.sK(_, _, slot), V = self.sV(_, _, slot),
+      scales = self.scales and self.scales(_, _, slot) })
   end
   cp_async_commit()
 end
@@ -248,11 +284,14 @@ function M.make(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
                                        table, k_scale, v_scale, mask, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
-                   n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
-                   mask = mask, operands = { ... } }
+                   n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
+                   v_scale = v_scale, mask = mask, operands = { ... } }
     local smem = merge.new_shared(variant)
     smem.Q = shared(plan.dtype, plan.Q)
     smem.K, smem.V = shared(variant.kv_dtype, plan.K), shared(variant.kv_dtype, plan.V)
+    if variant.by_token then
+      smem.scales = shared(f32, {KEYS, 2, variant.stages, variant.warps})
+    end
     local warp = new_warp(variant, plan, args, smem)
     grid_dependency_wait()
     grid_dependency_launch()

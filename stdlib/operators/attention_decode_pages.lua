@@ -24,6 +24,11 @@ function M.row(variant, args, t, b, kv_head, k)
   return t(M.row_in_page(variant, k), _, kv_head, M.page(variant, args, b, k))
 end
 
+--- Of scales for each key, (S,Hk,B) or (page size,Hk,pages), that of key k.
+function M.scale(variant, args, scales, b, kv_head, k)
+  return scales[{ M.row_in_page(variant, k), kv_head, M.page(variant, args, b, k) }]
+end
+
 --- Does a row of the group see key k?
 function M.sees(variant, args, piece, row, k)
   local query = row % variant.n_q

@@ -5,7 +5,7 @@ local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
 local schedule = require "cuttle.attention_decode_schedule"
 local scores_of = require "cuttle.attention_decode_scores"
-local M = { has_scores = true }
+local M = { is_general = true }
 
 local WARP <const>, WARPS <const>, ROWS <const> = 32, 4, 4
 
@@ -38,6 +38,9 @@ local function score(variant, args, sQ, piece, kv_head, k, scores, c)
     for r = 0, ROWS - 1 do scores[r] = scores[r] + sQ[{ d, r }] * x end
   end
   local _, first_row = merge.key_head(variant, piece.head)
+  if variant.by_token then
+    c = c * pages.scale(variant, args, args.k_scale, piece.b, kv_head, min(k, piece.last - 1))
+  end
   for r = 0, ROWS - 1 do
     scores[r] = scores_of.element(variant, args, piece, first_row + r, k, scores[r], c,
       scores_of.factor(variant, c))
@@ -57,9 +60,13 @@ local function step(variant, args, sQ, piece, kv_head, first, c, state)
     for i = 0, size(out, 0) - 1 do out[{ i, r }] = out[{ i, r }] * shrink end
   end
   for j in range(min(WARP, piece.last - first)) do
-    local value = pages.row(variant, args, args.V, piece.b, kv_head, first + j)
+    local value, scale = pages.row(variant, args, args.V, piece.b, kv_head, first + j), nil
+    if variant.by_token then
+      scale = pages.scale(variant, args, args.v_scale, piece.b, kv_head, first + j)
+    end
     for i = 0, size(out, 0) - 1 do
       local x = cast(value[min(lane + i * WARP, variant.depth_v - 1)], f32)
+      if scale ~= nil then x = x * scale end
       for r = 0, ROWS - 1 do out[{ i, r }] = out[{ i, r }] + shfl_idx(scores[r], j) * x end
     end
   end
@@ -82,8 +89,8 @@ function M.make(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
                                        table, k_scale, v_scale, mask, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
-                   n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
-                   mask = mask, operands = { ... } }
+                   n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
+                   v_scale = v_scale, mask = mask, operands = { ... } }
     local sQ, smem = shared(f32, { variant.depth, ROWS }), merge.new_shared(variant)
     local warp = threadIdx.x // WARP
     local state = { tops = fragment(f32, ROWS), sums = fragment(f32, ROWS),

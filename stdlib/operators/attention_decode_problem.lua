@@ -5,7 +5,7 @@
 --   lengths    (B) i32; capacity: the most keys that a sequence has room for
 --   new_K, new_V  (S,D,Hk,B), to be appended, or nil; n_new: their number
 --   mask       (keys,queries,B), or nil
---   k_scale, v_scale  (Hk,B) f32, or nil
+--   k_scale, v_scale  (Hk,B) f32, or nil; by_token: (Sk,Hk,B), as K and V lie without their depth
 --   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size
 --   causal, scale, lazy, config, bits, stream, dtype, device
 --   score      what attention_score_options.lua reads of `n_k` keys, the capacity; nil: nothing
@@ -181,6 +181,33 @@ local function read_scale(p, q, x, name)
   return view(x, layout({ p.kv_heads, p.batches }, { t.extent[1] == 1 and 0 or t.stride[1], 0 }))
 end
 
+-- The scales of each key, (Sk,Hk,B), or with pages (page size,Hk,pages).
+local function read_token_scale(q, x, name, of)
+  local t = operand(x, name, "B,Hk,Sk", q)
+  check_type(t, f32)
+  check_extents(t, table.move(of.extent, 1, 3, 1, {}), ", one scale for each key, as K has "
+    .. given(of))
+  return arranged(t, { 3, 2, 1 })
+end
+
+local function is_by_token(x) return tiles.type_name(x) == "tensor" and rank(x) == 3 end
+
+local function read_scales(p, q, k, options)
+  local k_scale, v_scale = options.k_scale, options.v_scale
+  p.by_token = is_by_token(k_scale)
+  if p.by_token ~= is_by_token(v_scale) then
+    fail("%s has a scale for each key, and %s has not; expected both or none",
+      p.by_token and "k_scale" or "v_scale", p.by_token and "v_scale" or "k_scale")
+  elseif p.by_token then
+    p.k_scale = read_token_scale(q, k_scale, "k_scale", k)
+    p.v_scale = read_token_scale(q, v_scale, "v_scale", k)
+    return
+  end
+  p.scaled = k_scale ~= nil or v_scale ~= nil
+  p.k_scale = read_scale(p, q, k_scale, "k_scale")
+  p.v_scale = read_scale(p, q, v_scale, "v_scale")
+end
+
 local function read_new(p, q, x, name, depth)
   local t = operand(x, name, "B,Hk,S,D", q)
   check_type(t, p.dtype)
@@ -273,9 +300,7 @@ function M.read(who, Q, K, V, options)
   p.mask = read_mask(p, q, options.tree_mask)
   p.n_k = p.capacity
   p.score = scores.read(op, options, p)
-  p.scaled = options.k_scale ~= nil or options.v_scale ~= nil
-  p.k_scale = read_scale(p, q, options.k_scale, "k_scale")
-  p.v_scale = read_scale(p, q, options.v_scale, "v_scale")
+  read_scales(p, q, k, options)
   local o, lse
   o, p.out = read_result(p, q, is_flat, options.out)
   lse, p.lse = read_lse(p, q, is_flat, options.lse)

@@ -6,7 +6,17 @@ local M = {}
 
 local function on_host(t) return t.device == "cpu" and t or t:to "cpu" end
 
--- Element d of head h of what is appended, as K or V then has it: divided by its scale and rounded.
+local MOST <const> = { i8 = 127.0, f8e4m3 = 448.0 }
+
+-- The scale of a key that is appended, where each key has one.
+local function own_scale(t, appended, k, h, b)
+  local most = 0.0
+  for d = 0, size(appended, 1) - 1 do most = math.max(most, math.abs(appended[{ k, d, h, b }])) end
+  if most == 0.0 then return 1.0 end
+  return reference.cast(full(f64, { 1 }, most / (MOST[t.dtype.name] or 1.0)), f32)[0]
+end
+
+-- Element x of what is appended, as K or V then has it: divided by its scale and rounded.
 local function rounded(x, t, scale)
   if scale == nil then return reference.cast(full(f64, { 1 }, x), t.dtype)[0] end
   x = x / scale
@@ -16,25 +26,31 @@ local function rounded(x, t, scale)
   return math.max(-128, math.min(nearest, 127))
 end
 
--- The row of key k of sequence b in K or V, t, or in what is appended: a function of head and d.
+-- Of key k of sequence b in K or V, t, or in what is appended: functions of a head to its scale,
+-- and of head, d and scale to an element.
 local function row_of(p, t, appended, scale, b, k)
+  local function of_head(h) return scale[{ h, b }] end
   if k >= p.n_old then
-    return function(h, d)
-      return rounded(appended[{ k - p.n_old, d, h, b }], t, p.scaled and scale[{ h, b }] or nil)
-    end
+    local i = k - p.n_old
+    return p.by_token and function(h) return own_scale(t, appended, i, h, b) end or of_head,
+      function(h, d, by)
+        return rounded(appended[{ i, d, h, b }], t, (p.scaled or p.by_token) and by or nil)
+      end
   end
   local row, page = k, b
   if p.table then row, page = k % p.page_size, p.table[{ k // p.page_size, b }] end
-  return function(h, d) return t[{ row, d, h, page }] end
+  return p.by_token and function(h) return scale[{ row, h, page }] end or of_head,
+    function(h, d) return t[{ row, d, h, page }] end
 end
 
 -- (1,Hk,n,depth) in f64 of the keys in the list.
 local function gathered(p, t, appended, scale, b, keys, depth)
   local all = zeros(f64, row_major { 1, p.kv_heads, #keys, depth })
   for i, k in ipairs(keys) do
-    local element = row_of(p, t, appended, scale, b, k)
+    local scale_of, element = row_of(p, t, appended, scale, b, k)
     for h = 0, p.kv_heads - 1 do
-      for d = 0, size(t, 1) - 1 do all[{ 0, h, i - 1, d }] = element(h, d) * scale[{ h, b }] end
+      local by = scale_of(h)
+      for d = 0, size(t, 1) - 1 do all[{ 0, h, i - 1, d }] = element(h, d, by) * by end
     end
   end
   return all

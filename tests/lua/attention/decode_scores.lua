@@ -1,6 +1,6 @@
 -- Masks and scores of attention_decode against reference.attention_decode, with the kernels under
 -- check: windows, sinks, soft-cap, ALiBi, a bias, functions of the script; with pages, several
--- queries, a tree, keys and values of 8 bits, and heads in several parts.
+-- queries, a tree, keys and values of 8 bits, and heads in several parts. Scales of each key, too.
 local decode <const> = require "cuttle.attention_decode"
 local on_gpu <const> = device().sm ~= nil
 manual_seed(1)
@@ -31,7 +31,12 @@ local H <const>, HK <const>, ROOM <const>, PAGE <const> = 4, 2, 96, 16
 local lengths <const> = {90, 0, 33, 1}
 local B <const> = #lengths
 
--- c: S, D, kv, page, tree, parts and the options.
+-- A scale for each key of K or V.
+local function scales_of(K)
+  return rand(f32, row_major{size(K, 0), size(K, 1), size(K, 2)}, 0.01, 0.05)
+end
+
+-- c: S, D, kv, page, parts, by_token: scales of each key, new: keys to append, and the options.
 local function try(name, c)
   local S, D, dtype = c.S or 1, c.D or 32, name == "plain" and f32 or bf16
   local Q, n = random(dtype, {B, H, S, D}), c.page and B * ROOM // PAGE or B
@@ -39,6 +44,11 @@ local function try(name, c)
   local V = random(c.kv or dtype, {n, HK, c.page and PAGE or ROOM, D})
   local options = {cache_seqlens = from_table(i32, lengths), lse = true}
   for key, value in pairs(c.options) do options[key] = value end
+  if c.by_token then options.k_scale, options.v_scale = scales_of(K), scales_of(V) end
+  if c.new then
+    local shape = row_major{B, HK, c.new, D}
+    options.k, options.v = randn(dtype, shape), randn(dtype, shape)
+  end
   if c.page then options.block_table = view(arange(i32, n), row_major{B, ROOM // PAGE}) end
   local R, RL = reference.attention_decode(Q, K, V, options)
   options.config = with_parts(name, c.parts or 1)
@@ -76,6 +86,12 @@ if not on_gpu or device().sm >= 89 then
     tree_mask = view(from_table(u8, tree), row_major{B, 3, 3}), softcap = 20.0,
     window = {30, -1}, sinks = sinks, k_scale = 0.5, v_scale = 2.0}})
 end
+for _, c in ipairs{{kv = f8e4m3, page = true, new = 2, S = 2, options = {causal = true}},
+                   {kv = i8, parts = 3, options = {window = {40, 0}}}} do
+  c.by_token = true
+  try("plain", c)
+  if not on_gpu or device().sm >= 89 then try("mma 8 bits", c) end
+end
 print "agree"                                                                     -- expect: agree
 
 -- Tiles of keys before the window are not read.
@@ -96,3 +112,7 @@ message{dropout = 0.5}
 -- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, k, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
 message{config = "latent 64 keys", window = {3, 0}}
 -- expect: attention_decode: configuration 'latent 64 keys' is not for this problem: f32, K f32, D = 8, on it; its kernel computes no masks and scores
+message{k_scale = ones(f32, row_major{1, 1, 300})}
+-- expect: attention_decode: k_scale has a scale for each key, and v_scale has not; expected both or none
+message{k_scale = ones(f32, row_major{1, 1, 3}), v_scale = ones(f32, row_major{1, 1, 300})}
+-- expect: attention_decode: k_scale is (1,1,3); expected (1,1,300), one scale for each key, as K has (1,1,300,8)
