@@ -11,6 +11,7 @@
 #include "interp/launch/launch.h"
 #include "language.h"
 #include "module_env.h"
+#include "own_modules.h"
 #include "packed_text.h"
 #include "sandbox.h"
 #include "interp/front/source.h"
@@ -45,6 +46,7 @@ static int load_std_module(lua_State *L) {
   module_env_give(L);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_call(L, 1, 1);
+  own_modules_keep(L, m->name);
   return 1;
 }
 
@@ -55,6 +57,7 @@ static void add_std_modules(lua_State *L) {
     lua_pushlightuserdata(L, (void *)(uintptr_t)m); /* read only */
     lua_pushvalue(L, -3);
     lua_pushcclosure(L, load_std_module, 2);
+    own_modules_add(L, m->name);
     lua_setfield(L, -2, m->name);
   }
   lua_pushcfunction(L, packed_text_open);
@@ -251,10 +254,13 @@ static void make_buffer_type(lua_State *L) {
 static void fill_language(lua_State *L) {
   make_buffer_type(L);
   module_env_open(L);
+  own_modules_open(L);
   add_lua_names(L); /* first, so that types can take them as methods */
   for (size_t i = 0; i < CT_ARRAY_LEN(openers); i++) {
     openers[i](L);
   }
+  lua_pushcfunction(L, own_modules_set_hook);
+  lua_setfield(L, -2, "_host.on_module");
   push_internals(L);
   add_std_modules(L);
   lua_pop(L, 1);

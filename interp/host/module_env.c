@@ -2,6 +2,7 @@
    script. New names are errors: a module that forgets `local` must not hand a variable to all others. luacheck finds
    assignments to names that are there. */
 #include "module_env.h"
+#include "own_modules.h"
 
 #include <lauxlib.h>
 #include <string.h>
@@ -73,6 +74,11 @@ void module_env_fill(lua_State *L) {
   add_fields(L);
   lua_pushliteral(L, "print");
   lua_pushcfunction(L, print_as_script);
+  lua_rawset(L, -3);
+  lua_pushliteral(L, "require");
+  lua_pushliteral(L, "require");
+  lua_rawget(L, -3);
+  lua_pushcclosure(L, own_modules_require, 1);
   lua_rawset(L, -3);
   for (size_t i = 0; i < CT_ARRAY_LEN(of_scripts); i++) {
     lua_pushstring(L, of_scripts[i]);

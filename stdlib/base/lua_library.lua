@@ -1,40 +1,74 @@
--- lua_library.lua: Lua's own library as it was before a script ran. Reports use it, and a script
--- may have changed it. A sandbox has only some of its tables, and no `debug`.
---   M.restore()   gives its tables, files, and the values of each type what they had
+-- lua_library.lua: Lua's own library, and the modules of ours, as they were before a script ran.
+-- Reports use them, and a script may have changed them. A sandbox has only some of Lua's tables,
+-- and no `debug`.
+--   M.restore()   gives its tables, files, and the values of each type what they had, and modules
+--                 their functions, texts and tables; numbers and flags are what they count and know
+local internal = ...
 local M = {}
 
 local get <const> = debug and debug.getmetatable or getmetatable
 local set <const> = debug and debug.setmetatable or setmetatable
-local raw_set <const>, each <const> = rawset, pairs
+local raw_get <const>, raw_set <const>, each <const> = rawget, rawset, next
+local type_of <const> = type
 
 local tables <const>, metatables <const> = {}, {}
+
+-- {====== Lua's library ======
 
 local function keep(t)
   if not t then return end
   local fields = {}
-  for name, value in each(t) do fields[name] = value end
+  for name, value in each, t do fields[name] = value end
   tables[#tables + 1] = { table = t, fields = fields, meta = get(t) }
 end
 
 keep(io)
 keep(os)
 keep(debug)
-for _, t in each { string, table, math, utf8, coroutine, get "" } do keep(t) end
+for _, t in each, { string, table, math, utf8, coroutine, get "" } do keep(t) end
 local of_files <const> = io and io.stdout and get(io.stdout)
 keep(of_files)
 keep(of_files and of_files.__index)
-for _, value in each(debug and { "", 0, true, print, coroutine.create(print) } or {}) do
+for _, value in each, debug and { "", 0, true, print, coroutine.create(print) } or {} do
   metatables[value] = get(value) or false
 end
 local of_nil <const> = get(nil)
 
+-- {====== Modules ======
+
+local DEPTH <const> = 4 -- of tables in a module
+local is_kept <const> = { ["function"] = true, string = true, table = true }
+local loaded <const> = package and package.loaded or {}
+local seen <const> = { [_G] = true, [loaded] = true }
+
+local function keep_all(t, depth)
+  if type_of(t) ~= "table" or seen[t] or depth > DEPTH then return end
+  seen[t] = true
+  local fields, meta = {}, get(t)
+  for name, value in each, t do
+    if is_kept[type_of(value)] then fields[name] = value end
+    keep_all(value, depth + 1)
+  end
+  tables[#tables + 1] = { table = t, fields = fields, meta = meta }
+  keep_all(meta, depth + 1)
+end
+
+for name, module in each, loaded do
+  if type_of(name) == "string" and name:find "^cuttle%." then keep_all(module, 1) end
+end
+internal.host.on_module(function(_, module) keep_all(module, 1) end)
+
+-- {====== Both ======
+
 function M.restore()
   for i = 1, #tables do
     local t = tables[i]
-    for name, value in each(t.fields) do raw_set(t.table, name, value) end
-    if debug then set(t.table, t.meta) end
+    for name, value in each, t.fields do
+      if raw_get(t.table, name) ~= value then raw_set(t.table, name, value) end
+    end
+    if debug and get(t.table) ~= t.meta then set(t.table, t.meta) end
   end
-  for value, meta in each(metatables) do set(value, meta or nil) end
+  for value, meta in each, metatables do set(value, meta or nil) end
   if debug then set(nil, of_nil) end
 end
 

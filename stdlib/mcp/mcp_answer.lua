@@ -9,6 +9,8 @@ local ct = require "cuttle"
 local internal = ...
 local json = require "cuttle.json"
 local library = require "cuttle.lua_library"
+local restore_library <const> = library.restore -- a script may change that, too
+local report_modules = require "cuttle.report_modules"
 local script_error = require "cuttle.script_error"
 
 local tools = {}
@@ -21,6 +23,7 @@ local function refuse(format, ...) error({ refusal = format:format(...) }, 0) en
 local function name_of(a) return a.name or "script.lua" end
 
 local function chunk_of(a)
+  report_modules.prepare(a.script)
   local chunk, why = load(a.script, "@" .. name_of(a), "t")
   if not chunk then return nil, why end
   return chunk
@@ -29,7 +32,7 @@ end
 -- pcall, whose errors read as those of the program.
 local function call(f, ...)
   local function ended(_, ...)
-    library.restore()
+    restore_library()
     return ...
   end
   return ended(internal.host.call_script(f, ...))

@@ -72,7 +72,8 @@ end
 has_one_order(attend(bf16), "attention")
 local apart = changed(read "stdlib/operators/attention_hopper.lua",
   { { "self.together:sync() -- else the slot may", "-- else the slot may" } })
-package.loaded["cuttle.attention_hopper"] = assert(load(apart, "@attention_hopper.lua"))()
+local own = require "cuttle.attention_hopper"
+for name, f in pairs(assert(load(apart, "@attention_hopper.lua"))()) do own[name] = f end
 is_found(attend(f16), 2, "deadlock in block (1,0,0): ", "a group whose warps part")
 
 -- Who waits for the last tile of a rank says that it sleeps, and may do so after the other looked.
