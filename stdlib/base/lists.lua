@@ -1,5 +1,5 @@
 -- lists.lua: lists as sets, in groups, in an order, and as columns; a text as a list of lines; the
--- median.
+-- median; a copy of a table.
 local M = {}
 
 --- {[x] = true} for each x of the list.
@@ -7,6 +7,14 @@ function M.set(list)
   local set = {}
   for _, x in ipairs(list) do set[x] = true end
   return set
+end
+
+--- A copy of a table's fields, with those of `changes`, if there are any, in place of its own.
+function M.with(t, changes)
+  local new = {}
+  for key, value in pairs(t) do new[key] = value end
+  for key, value in pairs(changes or {}) do new[key] = value end
+  return new
 end
 
 --- The x of the list for which is_wanted(x) holds, in their order.

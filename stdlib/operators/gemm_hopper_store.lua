@@ -6,6 +6,7 @@
 local epilogue = require "cuttle.gemm_epilogue"
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
+local lists = require "cuttle.lists"
 local nested = require "cuttle.gemm_nested"
 local M = {}
 
@@ -123,11 +124,7 @@ function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
     out = out }, Store)
 end
 
-local function copied(self)
-  local new = {}
-  for key, value in pairs(self) do new[key] = value end
-  return setmetatable(new, Store)
-end
+local function copied(self) return setmetatable(lists.with(self), Store) end
 
 -- The same for another batch.
 local function of_panel(self, l)

@@ -1,6 +1,7 @@
 -- gemm_hopper_walk.lua: in the kernel of gemm_hopper.lua, a block's way through the tiles of C: of
 -- one batch or all of them, of panels, or of groups.
 local grouping = require "cuttle.gemm_groups"
+local lists = require "cuttle.lists"
 local rasters = require "cuttle.raster"
 local store = require "cuttle.gemm_hopper_store"
 local streams = require "cuttle.gemm_hopper_stream"
@@ -58,8 +59,7 @@ function M.each_tile(variant, block, start, step, f)
     local tiles, group = block.walk.tiles, block.walk.group or GROUP_OF_TILES
     return streams.each_tile({ tiles = tiles, group = group }, block.all_k_tiles, f)
   end
-  local way = {start = start, step = step}
-  for key, value in pairs(block.walk) do way[key] = value end
+  local way = lists.with(block.walk, { start = start, step = step })
   if not variant.grouped then
     for row, column in raster(way) do
       if block.panels then

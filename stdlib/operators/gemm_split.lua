@@ -5,6 +5,7 @@ local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
+local lists = require "cuttle.lists"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
@@ -90,22 +91,14 @@ end
 function M.whole(p)
   local ld = cdiv(p.m, COLUMN) * COLUMN
   local sums = on_device.scratch(p.device, p.sum, layout({ p.m, p.n, p.l }, { 1, ld, ld * p.n }))
-  local whole = {}
-  for key, value in pairs(p) do whole[key] = value end
-  whole.C, whole.c_dtype, whole.work, whole.swapped = sums, p.sum, p.sum, false
-  whole.alpha, whole.beta, whole.bias, whole.epilogue, whole.operands = 1, 0, nil, nil, {}
-  whole.named, whole.scales = nil, nil
+  local whole = lists.with(p, { C = sums, c_dtype = p.sum, work = p.sum, swapped = false,
+    alpha = 1, beta = 0, operands = {} })
+  whole.bias, whole.epilogue, whole.named, whole.scales = nil, nil, nil, nil
   return whole
 end
 
 --- The problem of the second one, whose A are the sums.
-function M.second(p, first)
-  local second = { A = first.C }
-  for key, value in pairs(p) do
-    if second[key] == nil then second[key] = value end
-  end
-  return second
-end
+function M.second(p, first) return lists.with(p, { A = first.C }) end
 
 -- {====== The second kernel, as a template ======
 

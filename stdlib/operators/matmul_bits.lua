@@ -3,6 +3,7 @@
 local arguments = require "cuttle.arguments"
 local bits = require "cuttle.bits"
 local configs = require "cuttle.matmul_choice"
+local lists = require "cuttle.lists"
 local memo = require "cuttle.memo"
 local split = require "cuttle.gemm_split"
 local tables = require "cuttle.matmul_table"
@@ -259,8 +260,7 @@ end
 --- before it; and whether C is written by a second kernel.
 function M.fitted(p, contract, stream)
   if contract.order[1][2]:find "^wgmma" == nil or p.groups then return p, {}, false end
-  local fit, made = {}, {}
-  for key, value in pairs(p) do fit[key] = value end
+  local fit, made = lists.with(p), {}
   fit_operand(fit, "A", stream, made)
   fit_operand(fit, "B", stream, made)
   fit.majors = letters.A[fit.a_major] .. letters.B[fit.b_major]

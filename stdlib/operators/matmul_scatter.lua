@@ -6,6 +6,7 @@
 local arguments = require "cuttle.arguments"
 local gathering = require "cuttle.gather_matmul"
 local launches = require "cuttle.operator_steps"
+local lists = require "cuttle.lists"
 local matmul = require "cuttle.matmul"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -19,8 +20,7 @@ local function fail(format, ...) tiles.fail("matmul_scatter", format, ...) end
 -- those that multiply do nothing with the sums.
 M.configs = {}
 for _, config in ipairs(gathering.configs) do
-  local new = {}
-  for key, value in pairs(config) do new[key] = value end
+  local new = lists.with(config)
   if new.registers then new.registers, new.vectors = { 104, 200 }, 6 end
   new.name, new.template = config.name:gsub("^gather", "scatter"), "cuttle.gemm_scatter"
   M.configs[#M.configs + 1] = new

@@ -4,6 +4,7 @@
 -- name="mma 128x128x64" split=1.
 local configs = require "cuttle.matmul_choice"
 local devices = require "cuttle.profile_device"
+local with = require "cuttle.lists".with
 local scaling = require "cuttle.gemm_scales"
 local spaces = require "cuttle.space"
 local split = require "cuttle.gemm_split"
@@ -54,13 +55,6 @@ local function keys_of(p)
     end
   end
   return list
-end
-
-local function with(p, changes)
-  local new = {}
-  for name, value in pairs(p) do new[name] = value end
-  for name, value in pairs(changes) do new[name] = value end
-  return new
 end
 
 -- What the first kernel of a problem in n parts of K computes.
