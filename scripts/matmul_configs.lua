@@ -103,7 +103,8 @@ local function compile(row, dtype, majors)
   local ok, steps_or_why, _, steps = pcall(operator.prepare, A, B, C, options)
   if not ok and in_groups then return end -- not each configuration has groups
   if not ok then error(steps_or_why, 0) end
-  local launch, args = steps[1].kernel(steps[1].launch), steps[1].args
+  local main = steps[steps[1].config and 1 or 2] -- an operand may be transposed first
+  local launch, args = main.kernel(main.launch), main.args
   local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups" or "")
   local key = is_check and ledger.key(launch, table.unpack(args)) or nil
   local registers, stack, took = 0, 0, 0

@@ -312,8 +312,8 @@ local parameters <const> = {
     return function(A, B, C, order, alpha, beta, ...) body(A, B, C, alpha, beta, {...}, order) end
   end,
   stream = function(body)
-    return function(A, B, C, sums, flags, alpha, beta, ...)
-      body(A, B, C, alpha, beta, {...}, nil, { sums = sums, flags = flags })
+    return function(A, B, C, room, alpha, beta, ...)
+      body(A, B, C, alpha, beta, {...}, nil, room)
     end
   end,
   panels = function(body)
@@ -337,7 +337,8 @@ function M.make(variant, ranks)
   local fills = variant.gathers and nested.arrivals(variant)
     or variant.promotes and GROUP // WARP or 1
 
-  local function body(A, B, C, alpha, beta, operands, order, of_ranks)
+  -- room: memory of panels or of Stream-K.
+  local function body(A, B, C, alpha, beta, operands, order, room)
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
@@ -347,8 +348,8 @@ function M.make(variant, ranks)
                       or turn.begin(variant, plan.turns, columns), fetched = fetched,
                     scales = scaling.ring(variant), k_tiles = cdiv(size(A, 1), bK),
                     walk = walks.begin(variant, plan, C, order), l = blockIdx.z,
-                    stream = variant.stream_k and of_ranks,
-                    panels = ranks and ranks.begin(variant, plan, B, of_ranks) }
+                    stream = variant.stream_k and streams.begin(room, plan.groups),
+                    panels = ranks and ranks.begin(variant, plan, B, room) }
     block.all_k_tiles = block.k_tiles
     if block.stream then block.k_first = 0 end
     if plan.k_blocks > 1 then

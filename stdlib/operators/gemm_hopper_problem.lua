@@ -190,20 +190,27 @@ function M.is_batched(config, m, n, l, groups)
   return cdiv(m, config.tile[1]) * cdiv(n, config.tile[2]) * l > M.n_blocks(config)
 end
 
---- What the kernel takes before alpha and beta: operands, C, and the way through the tiles.
-function M.args(config, p)
-  local gathered = p.nested or {}
-  local function taken(name, along)
-    if gathered[name] then return p[name] end
-    return M.without_stride_0(tma.with_strides(p[name], along))
+-- A matrix as TMA takes it, contiguous along a mode.
+local function mapped(x, along) return M.without_stride_0(tma.with_strides(x, along)) end
+
+--- What comes before the kernel of a problem as it sees it: a step, and the memory that the step
+--- writes, which `args` takes; nil: nothing does.
+function M.before(config, p, stream)
+  if config.stream_k then
+    return streams.before(config, p, M.n_blocks(config), n_groups(config), stream)
   end
-  local args = { taken("A", ALONG[p.a_major]), taken("B", ALONG[p.b_major]),
-                 M.without_stride_0(tma.with_strides(p.pairs_C or p.C, along_C(config))) }
+end
+
+--- What the kernel takes before alpha and beta: operands, C, and the way through the tiles. room:
+--- the memory of M.before, or nil.
+function M.args(config, p, room)
+  local gathered = p.nested or {}
+  local function taken(name, along) return gathered[name] and p[name] or mapped(p[name], along) end
+  local args = { taken("A", ALONG[p.a_major]),
+                 taken("B", ALONG[p.b_major]), mapped(p.pairs_C or p.C, along_C(config)) }
   local has_parts = p.groups or M.is_batched(config, p.m, p.n, p.l)
   if config.order == "hilbert" and not has_parts then args[4] = hilbert(config, p) end
-  if config.stream_k then
-    args[4], args[5] = streams.args(config, p, M.n_blocks(config), n_groups(config))
-  end
+  if config.stream_k then args[4] = room end
   return args
 end
 

@@ -8,6 +8,7 @@
 -- began before it. The order of additions depends on sizes and on how many blocks there are.
 local on_device = require "cuttle.operator_device"
 local rasters = require "cuttle.raster"
+local calls = require "cuttle.selection_call"
 local M = {}
 
 local GROUP <const>, WIDE <const> = 128, 4 -- threads of a warp group; numbers of an access
@@ -28,16 +29,27 @@ function M.trouble(config, p, n_blocks)
   end
 end
 
---- What the kernel takes beside the operands: room for the sums that blocks hand on, and a flag for
---- each of their warp groups, 0 before and after each launch.
-function M.args(config, p, n_blocks, groups)
-  local numbers = config.tile[1] * config.tile[2] // (GROUP * groups)
-  local room = layout{WIDE, GROUP * groups, numbers // WIDE, n_blocks}
-  return on_device.scratch(p.device, f32, room),
-    view(on_device.zero_words(p.device, groups * n_blocks), layout{groups, n_blocks})
+local function n_words(groups, n_blocks) return cdiv(groups * n_blocks, WIDE) * WIDE end
+
+--- The memory that the kernel takes beside the operands: a flag for each warp group of a block, then
+--- room for the sums that blocks hand on; and the step that makes the flags 0 before each launch.
+function M.before(config, p, n_blocks, groups, stream)
+  local words = n_words(groups, n_blocks)
+  local room = on_device.scratch(p.device, f32, words + config.tile[1] * config.tile[2] * n_blocks)
+  local clear = calls.clear(view(room, words))
+  clear.launch.stream = stream
+  return clear, room
 end
 
 -- {====== In a kernel ======
+
+--- {flags (group,block) =, sums =} of that memory, for blocks with so many groups.
+function M.begin(room, groups)
+  local n_blocks = gridDim.x
+  local words = n_words(groups, n_blocks)
+  return { flags = recast(view(room, layout{groups, n_blocks}), u32),
+           sums = view(room, size(room) - words, words) }
+end
 
 -- Where block b's part of the shared steps begins.
 local function begin_of(b, steps) return i32(cast(b, i64) * steps // gridDim.x) end
@@ -92,7 +104,6 @@ function M.take(stream, sums, group, together)
   local other = blockIdx.x - 1
   if threadIdx.x % GROUP == 0 then
     while atomic_load(stream.flags, {group, other}) == u32(0) do end
-    atomic_store(stream.flags, {group, other}, u32(0), {order = "relaxed"}) -- for the next launch
   end
   together:sync()
   axpby(1.0, room_of(stream, other, sums), 1.0, in_fours(sums))

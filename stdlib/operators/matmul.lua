@@ -9,9 +9,10 @@
 --                      B (N,K,L), C (M,N,L); the grid is gemm_raster.grid's, the block's part
 --                      gemm_raster.tile's, and gemm_epilogue takes the sums to C
 -- and, where these are the template's own,
---   grid(config, m, n, l, groups), args(config, problem)  the launch's grid; the arguments before
---                alpha
---   seen(config, problem)  the problem as the kernel sees it, A and B exchanged
+--   grid(config, m, n, l, groups), args(config, problem, room)  the launch's grid; the arguments
+--                before alpha
+--   seen(config, problem)  the problem as the kernel sees it, A and B exchanged or A transposed
+--   before(config, problem, stream)  the step that comes before, and memory that it writes for args
 --   trouble(config, problem)  why the kernel cannot compute the problem, or nil
 --   never_ran    no hardware has run it: explain says so
 --   knows_plain  variants that are plain are made apart
@@ -51,7 +52,8 @@ local scales = require "cuttle.matmul_scales"
 local again = require "cuttle.matmul_again"
 local epilogues = require "cuttle.matmul_epilogue"
 local launches = require "cuttle.operator_steps"
-local lists = require "cuttle.matmul_lists"
+local lists = require "cuttle.lists"
+local of_lists = require "cuttle.matmul_lists"
 local M = { MAX_BATCHES = problems.MAX_BATCHES, result_type = problems.result_type }
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
@@ -143,10 +145,11 @@ local function kernel_of(config, p, group)
   return by_text[text]
 end
 
--- What the kernel of a configuration takes, with these operands of the epilogue.
-local function args_of(config, p, operands)
+-- What the kernel of a configuration takes, with these operands of the epilogue, and with the
+-- memory of the step that comes before.
+local function args_of(config, p, operands, room)
   local template = require(config.template)
-  local args = template.args and template.args(config, p) or { p.A, p.B, p.C }
+  local args = template.args and template.args(config, p, room) or { p.A, p.B, p.C }
   table.move({ p.work(p.alpha), p.work(p.beta) }, 1, 2, #args + 1, args)
   if p.groups and p.groups.ends then args[#args + 1] = p.groups.ends end
   if p.rows then
@@ -172,8 +175,9 @@ end
 local function plan(p, wanted, stream)
   local config = configs.choose(p, wanted)
   local template = require(config.template)
-  local asked = p
+  local asked, before, room = p, nil, nil
   if template.seen then p = template.seen(config, p) end
+  if template.before then before, room = template.before(config, p, stream) end
   local grid, group = (template.grid or raster.grid)(config, p.m, p.n, p.l, p.groups)
   limit_grid(grid, config, p)
   local made = kernel_of(config, p, group)
@@ -182,17 +186,19 @@ local function plan(p, wanted, stream)
   local launch = { grid = grid, block = template.n_threads(config), stream = stream,
                    pdl = config.pdl, cooperative = config.cooperative,
                    cluster = cluster and { cluster, 1, 1 } }
-  return { kernel = made.kernel, launch = launch, args = args_of(config, p, operands),
-           config = config, after = after, seen = p ~= asked and p or nil }
+  return { kernel = made.kernel, launch = launch, args = args_of(config, p, operands, room),
+           config = config, before = before, room = room, after = after,
+           seen = p ~= asked and p or nil }
 end
 
--- The steps with what comes after each.
-local function with_after(steps)
+-- The steps with what comes before and after each.
+local function complete(steps)
   local all = {}
   for _, step in ipairs(steps) do
+    all[#all + 1] = step.before
     all[#all + 1] = step
     table.move(step.after or {}, 1, #(step.after or {}), #all + 1, all)
-    step.after = nil
+    step.before, step.after = nil, nil
   end
   return all
 end
@@ -238,7 +244,7 @@ local function plans_of_contract(p, options)
   main.contract = contract
   steps[#steps + 1] = main
   steps[#steps + 1] = last
-  return with_after(steps)
+  return complete(steps)
 end
 
 -- Into how many parts K is cut, and the configuration or its name or nil.
@@ -255,12 +261,12 @@ local function plans(p, options)
   if p.m == 0 or p.n == 0 or p.l == 0 or p.groups and p.groups.n == 0 then return {} end
   if options.bits ~= nil then return plans_of_contract(p, options) end
   local n, config = chosen(p, options)
-  if n == 1 then return with_after{ plan(p, config, options.stream) } end
+  if n == 1 then return complete{ plan(p, config, options.stream) } end
   local first = split.first(p, n)
   if options.config == nil and config and not configs.accepts(config, first) then config = nil end
   local main = plan(first, config, options.stream)
   main.parts = n
-  return with_after{ main, plan(split.second(p, first), split.config, options.stream) }
+  return complete{ main, plan(split.second(p, first), split.config, options.stream) }
 end
 
 -- Closes the views that the steps had of A, B and C, and sums of parts: else the memory of a C that
@@ -281,14 +287,15 @@ local function multiply(A, B, C, options, place)
   local p = problems.problem(A, B, C, options)
   local steps = plans(p, options)
   launches.run(steps)
-  if place and #steps == 1 then again.keep(place, steps) end
+  local room = steps[#steps] and steps[#steps].room
+  if place and #steps == (room and 2 or 1) then again.keep(place, steps, room) end
   close_views(p, steps)
 end
 
 -- The operator of operands of other types, or of lists of tensors.
 local function own_operator(name, A, ...)
   if type(A) == "table" and getmetatable(A) == nil then
-    return function(...) return lists[name](M.step, ...) end
+    return function(...) return of_lists[name](M.step, ...) end
   end
   return tiles.own_operator(name, A, ...)
 end
@@ -348,8 +355,7 @@ function operator.problem(args, options, device)
 end
 
 function operator.prepared(args, options, config)
-  local how = { config = config.name, split = config.split }
-  for name, value in pairs(options) do how[name] = value end
+  local how = lists.with({ config = config.name, split = config.split }, options)
   return (M.prepare(args[1], args[2], args[3], how))
 end
 
@@ -437,9 +443,9 @@ function M.prepare(A, B, C, options)
   local steps = plans(p, opts)
   local launch = launches.prepare(steps)
   if opts.bits ~= nil then return launch, name_within(steps), steps end
-  local name = steps[1] and steps[1].config.name or "none"
-  local last = steps[2] and steps[2].config -- the step that adds parts of K
-  if last then name = ("%s, K by %d"):format(name, steps[1].parts) end
+  local main = lists.filter(steps, function(step) return step.config end)[1]
+  local name = main and main.config.name or "none"
+  if main and main.parts then name = ("%s, K by %d"):format(name, main.parts) end
   return launch, name, steps
 end
 
