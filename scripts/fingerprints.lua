@@ -101,7 +101,7 @@ local function note_product(name, dtype, majors)
   local ok, _, _, steps = pcall(matmul_of.prepare, operand(dtype, bM, bK, major[1]),
     operand(dtype, bN, bK, major[2]), C, { config = configs.by_name(name), split = 1 })
   if not ok then return end -- not for sm_90a
-  local step = steps[1]
+  local step = matmul_of.main(steps)
   note(("matmul %s %s: %s"):format(dtype, majors, name), step.kernel(step.launch),
     table.unpack(step.args))
 end

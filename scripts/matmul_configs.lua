@@ -103,7 +103,7 @@ local function compile(row, dtype, majors)
   local ok, steps_or_why, _, steps = pcall(operator.prepare, A, B, C, options)
   if not ok and in_groups then return end -- not each configuration has groups
   if not ok then error(steps_or_why, 0) end
-  local main = steps[steps[1].config and 1 or 2] -- an operand may be transposed first
+  local main = operator.main(steps)
   local launch, args = main.kernel(main.launch), main.args
   local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups" or "")
   local key = is_check and ledger.key(launch, table.unpack(args)) or nil

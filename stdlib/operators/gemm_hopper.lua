@@ -28,6 +28,7 @@
 --              C is stored across them. The tile is {bN, bM, bK}
 --   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
 --              groups
+--   transposes  another kernel copies A first, contiguous along K (gemm_hopper_transpose.lua)
 --   gathers    for nested matrices and rows by an index, which the group that loads gathers
 --              (gemm_hopper_nested.lua)
 local indexed = require "cuttle.gemm_indexed"

@@ -8,6 +8,7 @@ local scaling = require "cuttle.gemm_scales"
 local store = require "cuttle.gemm_hopper_store"
 local streams = require "cuttle.gemm_hopper_stream"
 local tail = require "cuttle.gemm_hopper_tail"
+local transpose = require "cuttle.gemm_hopper_transpose"
 local turn = require "cuttle.gemm_hopper_turn"
 local walks = require "cuttle.gemm_hopper_walk"
 local n_sms = require "cuttle.profile_device".n_sms
@@ -58,19 +59,22 @@ local function trouble_with(t, name, modes, mode)
 end
 
 --- The problem as a configuration's kernel sees it.
-function M.seen(config, p) return config.across and turn.across(p) or p end
+function M.seen(config, p)
+  return config.across and turn.across(p) or config.transposes and transpose.seen(p) or p
+end
 
--- Why C is not stored across the instruction's columns.
-local function across_trouble(p)
-  if p.groups or p.nested then
-    return "it stores C across, for matrices with one stride per mode and without groups"
+-- Why C is not stored across the instruction's columns, or A is not transposed first.
+local function changed_trouble(config, p)
+  if (p.groups or p.nested) and (config.across or config.transposes) then
+    return ("it %s, for matrices with one stride per mode and without groups"):format(
+      config.across and "stores C across" or "transposes an operand first")
   end
 end
 
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
   if p.groups and p.groups.mode == "list" then return "TMA takes no lists of tensors" end
-  local why = nested.trouble(config, p) or config.across and across_trouble(p)
+  local why = nested.trouble(config, p) or changed_trouble(config, p)
     or streams.trouble(config, p, config.stream_k and M.n_blocks(config))
   if why then
     return why
@@ -95,7 +99,8 @@ function M.trouble(config, p)
   if p.swapped then a, b, a_modes, b_modes = b, a, b_modes, a_modes end
   local gathered = p.nested or {}
   return store.trouble(config, p) or turn.trouble(config, p)
-    or not gathered.A and trouble_with(p.A, a, a_modes, ALONG[p.a_major])
+    or not gathered.A and trouble_with(p.A, a, a_modes, ALONG[config.transposes and "mn"
+      or p.a_major])
     or not gathered.B and trouble_with(p.B, b, b_modes, ALONG[p.b_major])
     or trouble_with(p.pairs_C or p.C, "C", { a_modes[1], b_modes[1], "the batches" },
       along_C(config))
@@ -196,7 +201,9 @@ local function mapped(x, along) return M.without_stride_0(tma.with_strides(x, al
 --- What comes before the kernel of a problem as it sees it: a step, and the memory that the step
 --- writes, which `args` takes; nil: nothing does.
 function M.before(config, p, stream)
-  if config.stream_k then
+  if config.transposes then
+    return transpose.before(mapped(p.A, ALONG.mn), p.device, stream)
+  elseif config.stream_k then
     return streams.before(config, p, M.n_blocks(config), n_groups(config), stream)
   end
 end
@@ -206,7 +213,7 @@ end
 function M.args(config, p, room)
   local gathered = p.nested or {}
   local function taken(name, along) return gathered[name] and p[name] or mapped(p[name], along) end
-  local args = { taken("A", ALONG[p.a_major]),
+  local args = { config.transposes and room or taken("A", ALONG[p.a_major]),
                  taken("B", ALONG[p.b_major]), mapped(p.pairs_C or p.C, along_C(config)) }
   local has_parts = p.groups or M.is_batched(config, p.m, p.n, p.l)
   if config.order == "hilbert" and not has_parts then args[4] = hilbert(config, p) end

@@ -29,13 +29,14 @@ function M.trouble(config, p, n_blocks)
   end
 end
 
-local function n_words(groups, n_blocks) return cdiv(groups * n_blocks, WIDE) * WIDE end
+local function words_of(groups, n_blocks) return cdiv(groups * n_blocks, WIDE) * WIDE end
 
---- The memory that the kernel takes beside the operands: a flag for each warp group of a block, then
---- room for the sums that blocks hand on; and the step that makes the flags 0 before each launch.
+--- The step that makes the kernel's flags 0 before each launch, and the memory that the kernel
+--- takes: a flag for each warp group of a block, then the sums that blocks hand on.
 function M.before(config, p, n_blocks, groups, stream)
-  local words = n_words(groups, n_blocks)
-  local room = on_device.scratch(p.device, f32, words + config.tile[1] * config.tile[2] * n_blocks)
+  local words = words_of(groups, n_blocks)
+  local numbers = config.tile[1] * config.tile[2] * n_blocks
+  local room = on_device.scratch(p.device, f32, words + numbers)
   local clear = calls.clear(view(room, words))
   clear.launch.stream = stream
   return clear, room
@@ -46,7 +47,7 @@ end
 --- {flags (group,block) =, sums =} of that memory, for blocks with so many groups.
 function M.begin(room, groups)
   local n_blocks = gridDim.x
-  local words = n_words(groups, n_blocks)
+  local words = words_of(groups, n_blocks)
   return { flags = recast(view(room, layout{groups, n_blocks}), u32),
            sums = view(room, size(room) - words, words) }
 end

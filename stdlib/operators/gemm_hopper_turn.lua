@@ -7,6 +7,7 @@
 -- square takes the same memory. A lane transposes blocks of 4x4 elements. Block (i,j) of a square
 -- goes to the place of (j,i), and i ~ j is the same for both. So a step, which has all blocks of
 -- one or more values of i ~ j, writes only what it has read. Nor do lanes have bank conflicts.
+local lists = require "cuttle.lists"
 local M = {}
 
 local GROUP <const>, WARP <const>, TURNERS <const> = 128, 32, 3
@@ -19,12 +20,10 @@ local function is_turned(dtype, major) return dtype.bits ~= 16 and major == "mn"
 
 --- A problem with A and B in each other's places, where C is contiguous along N.
 function M.across(p)
-  local q = {}
-  for key, value in pairs(p) do q[key] = value end
-  q.A, q.B, q.C = p.B, p.A, select(p.C, 1, 0, 2)
-  q.m, q.n, q.a_major, q.b_major, q.type_name = p.n, p.m, p.b_major, p.a_major, nil
-  q.swapped = not p.swapped
-  q.scales = p.scales and { A = p.scales.B, B = p.scales.A }
+  local q = lists.with(p, { A = p.B, B = p.A, C = select(p.C, 1, 0, 2), m = p.n, n = p.m,
+    a_major = p.b_major, b_major = p.a_major, swapped = not p.swapped,
+    scales = p.scales and { A = p.scales.B, B = p.scales.A } })
+  q.type_name = nil
   return q
 end
 
@@ -50,14 +49,18 @@ function M.trouble(config, p)
   end
 end
 
+--- In a kernel: a ring (rows,K,slot) as it is when its slots are transposed, in the same memory
+--- with the same swizzle.
+function M.turned(ring)
+  local n, line, slots = size(ring, 0), size(ring, 1), size(ring, 2)
+  return view(ring, layout({n, line, slots}, {line, 1, n * line}))
+end
+
 --- In a kernel: the columns' ring as it is when slots are transposed, and an mbarrier for each slot
 --- that says so, {columns =, full =}; nil: none is.
 function M.begin(variant, turns, columns)
   if not (turns and turns.columns) then return nil end
-  local n, line = size(columns, 0), size(columns, 1)
-  -- In the same memory, with the same swizzle.
-  return { columns = view(columns, layout({n, line, variant.stages}, {line, 1, n * line})),
-           full = mbarrier(variant.stages, TURNERS) }
+  return { columns = M.turned(columns), full = mbarrier(variant.stages, TURNERS) }
 end
 
 -- By the bits of an element, the order of an instruction's rows in registers. Of words a lane's has
@@ -117,16 +120,16 @@ local function turn_words(raw, turned, i, j)
   end
 end
 
--- A slot of a ring (rows,K,slot) by the turners, square by square.
-local function turn_slot(ring, turned_ring, slot)
-  local raw, turned = ring(_, _, slot), turned_ring(_, _, slot)
+--- Transposes (rows,K) in its memory, seen as `raw` before and `turned` after that, square by
+--- square: what warp number `warp` of n does.
+function M.turn(raw, turned, warp, n)
   local is_wide = raw.dtype.bits == 32
   local line = LINE_BITS // raw.dtype.bits
   local across = line // BLOCK                          -- blocks of a square
   local apart = is_wide and across or AT_ONCE           -- values of i ~ j of a step
   local steps = across // apart                         -- of a square
-  local warp, lane = threadIdx.x // WARP - 1, threadIdx.x % WARP
-  for step in range(warp, size(raw, 0) // line * steps, TURNERS) do
+  local lane = threadIdx.x % WARP
+  for step in range(warp, size(raw, 0) // line * steps, n) do
     local i, square = lane % across, step // steps
     local j = i ~ (step % steps * apart + lane // across)
     local from, to = tile(raw, {line, line}, {square, 0}), tile(turned, {line, line}, {square, 0})
@@ -155,7 +158,8 @@ end
 --- The turners' part of a kernel, by each_slot.
 function M.turn_all(variant, block, each_tile)
   M.each_slot(variant, block, each_tile, function(slot)
-    turn_slot(block.columns, block.turned.columns, slot)
+    M.turn(block.columns(_, _, slot), block.turned.columns(_, _, slot), threadIdx.x // WARP - 1,
+      TURNERS)
     fence_proxy_async()
   end)
 end

@@ -421,6 +421,11 @@ function M.step_again(known, p)
            args = args_of(known.config, p) }
 end
 
+--- Of the steps of a product, the one that multiplies; nil: there are none.
+function M.main(steps)
+  return lists.filter(steps, function(step) return step.config ~= nil end)[1]
+end
+
 -- What was chosen within a contract, the contract and the order.
 local function name_within(steps)
   for _, step in ipairs(steps) do
@@ -443,7 +448,7 @@ function M.prepare(A, B, C, options)
   local steps = plans(p, opts)
   local launch = launches.prepare(steps)
   if opts.bits ~= nil then return launch, name_within(steps), steps end
-  local main = lists.filter(steps, function(step) return step.config end)[1]
+  local main = M.main(steps)
   local name = main and main.config.name or "none"
   if main and main.parts then name = ("%s, K by %d"):format(name, main.parts) end
   return launch, name, steps

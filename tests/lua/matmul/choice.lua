@@ -72,7 +72,7 @@ end
 choose_majors(tf32, "TN", 4096)  -- expect: tf32	TN	4096	hopper 256x128x32
 choose_majors(tf32, "TT", 4096)  -- expect: tf32	TT	4096	hopper 256x128x32
 choose_majors(tf32, "NN", 4096)  -- expect: tf32	NN	4096	hopper 256x128x32, across
-choose_majors(tf32, "NT", 4096)  -- expect: tf32	NT	4096	hopper 128x256x32
+choose_majors(tf32, "NT", 4096)  -- expect: tf32	NT	4096	hopper 256x128x32, transposed first
 choose_majors(i8, "TN", 4096)    -- expect: i8	TN	4096	hopper 128x128x128, ping-pong
 choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 192x128x128, ping-pong
 for _, majors in ipairs{"TN", "NN", "TT"} do choose_majors(tf32, majors, 1024) end
@@ -83,9 +83,9 @@ choose_majors(f8e4m3, "TN", 1024)  -- expect: f8e4m3	TN	1024	hopper 64x64x128
 choose_majors(tf32, "TT", 1280)    -- expect: tf32	TT	1280	hopper 128x128x32
 choose_majors(tf32, "NT", 1024)    -- expect: tf32	NT	1024	hopper 64x128x32
 choose_majors(i8, "NN", 4096)      -- expect: i8	NN	4096	hopper 256x128x128, across
-choose_majors(i8, "NT", 4096)      -- expect: i8	NT	4096	hopper 128x256x128
+choose_majors(i8, "NT", 4096)      -- expect: i8	NT	4096	hopper 256x128x128, transposed first
 choose_majors(i8, "NT", 1024)      -- expect: i8	NT	1024	mma 64x64x128
-choose_majors(f8e4m3, "NT", 4096)  -- expect: f8e4m3	NT	4096	hopper 128x256x128
+choose_majors(f8e4m3, "NT", 4096)  -- expect: f8e4m3	NT	4096	hopper 256x128x128, transposed first
 -- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
 choose(1536, 1536, 1536, 72)  -- expect: 1536	1536	1536	hopper 256x128x64, 4 stages
 choose(2048, 2048, 2048, 72)  -- expect: 2048	2048	2048	hopper 256x128x64
