@@ -23,6 +23,7 @@ M.arguments = {
   ["two_shot_all_reduce"] = "1000", ["saxpy"] = "1024",
   ["histogram"] = "10000", ["grouped_gemm_pointers"] = "3 100", ["mandelbrot"] = "32",
   ["w4a16"] = "20 100 128", ["boxes"] = "300", ["expert_layer"] = "20 16 24 4 2",
+  ["deepseek_experts"] = "6 128 128 4 2 2",
 }
 
 -- {====== Examples with something added that needs what the example itself does not ======
