@@ -14,6 +14,7 @@ local known <const> = {
   ["mma 8 warps"] = { types = HALVES }, ["mma 4 warps"] = { types = HALVES },
   ["mma 8 bits"] = { types = HALVES, narrow = true },
   ["latent 64 keys"] = { types = HALVES, latent = true },
+  ["latent 8 bits"] = { types = HALVES, latent = true, narrow = true },
   ["latent hopper"] = { types = HALVES, latent = true, page = 64 },
   ["latent hopper, pairs"] = { types = HALVES, latent = true, page = 64, pairs = true },
 }
@@ -77,6 +78,13 @@ local function add_scores(options, heads)
   if is_often(4) then options.mask = function(q, k, h) return (q + k + h) % 4 ~= 0 end end
 end
 
+-- Of all columns of a key, or of 256, 128 or 64.
+local function random_scales(first, rows)
+  local n, list = one_of { 1, 2, 4, 8 }, {}
+  for i = 1, first * rows * n do list[i] = random() / 16 end
+  return view(host(from_table(f32, list)), row_major { first, 1, rows, n })
+end
+
 -- Q, K, V and options, on the host.
 local function problem(of)
   local b, dtype, room = random(5), one_of(of.types), random(MOST)
@@ -95,10 +103,16 @@ local function problem(of)
   end
   options.cache_seqlens = random_lengths(b, room)
   if of.narrow then options.k_scale, options.v_scale = 1 / 32, one_of { 0.5, 1 / 64 } end
-  if of.narrow and is_often(2) then
+  if of.narrow and not of.latent and is_often(2) then
     for _, name in ipairs { "k_scale", "v_scale" } do
       options[name] = host(rand(f32, row_major { first, hk, rows }, 0.01, 0.05))
     end
+  end
+  local depth = d
+  if of.narrow and of.latent and is_often(4) then
+    options.k_rope = host(randn(dtype, row_major { first, 1, rows, 64 }))
+    d = 512
+    options.k_scale, options.v_scale = random_scales(first, rows), random_scales(first, rows)
   end
   local K = cast_random(kv, { first, hk, rows, d })
   local V = of.latent and view(K, layout({ first, 1, rows, 512 }, { rows * d, 0, d, 1 }))
@@ -108,7 +122,7 @@ local function problem(of)
     options.v = host(randn(dtype, row_major { b, hk, s, size(V, 3) }))
   end
   if not of.latent and is_often(2) then add_scores(options, h * hk) end
-  return host(randn(dtype, row_major { b, h * hk, s, d })), K, V, options
+  return host(randn(dtype, row_major { b, h * hk, s, depth })), K, V, options
 end
 
 -- {====== Comparison ======

@@ -188,7 +188,8 @@ local function differentiate(name, dtype, config, shape, options)
   end
 end
 
--- Twice, each launch as a dependent one, as on Hopper. tensors() returns Q, K and V.
+-- Twice, each launch as a dependent one, as on Hopper. tensors() returns Q, K and V, and options
+-- that are tensors.
 local function decode(name, config, tensors, options, parts)
   operators["attention_decode " .. name] = function()
     local of = require "cuttle.attention_decode"
@@ -197,8 +198,10 @@ local function decode(name, config, tensors, options, parts)
       for key, value in pairs(known.name == config and known or {}) do row[key] = value end
     end
     local all = { config = row }
-    for key, value in pairs(options or {}) do all[key] = value end
-    local Q, K, V = tensors()
+    local Q, K, V, more = tensors()
+    for _, some in ipairs { options or {}, more or {} } do
+      for key, value in pairs(some) do all[key] = value end
+    end
     local lengths = {}
     for b = 1, size(K, 0) do lengths[b] = b % 2 == 1 and size(K, 2) or 77 end
     all.cache_seqlens = from_table(i32, lengths)
@@ -227,6 +230,12 @@ decode("latent", "latent 32 keys", function()
   local K = randn(bf16, row_major{5, 1, 180, 576})
   local V = view(K, layout({5, 1, 180, 512}, {180 * 576, 0, 576, 1}))
   return randn(bf16, row_major{5, 16, 576}), K, V
+end, {}, 1)
+decode("latent, 8 bits", "latent 8 bits", function()
+  local K = view(reference.cast(randn(f32, 5 * 250 * 512), f8e4m3), row_major{5, 1, 250, 512})
+  local scales = rand(f32, row_major{5, 1, 250, 4})
+  return randn(bf16, row_major{5, 16, 576}), K, K, {k_scale = scales, v_scale = scales,
+    k_rope = randn(bf16, row_major{5, 1, 250, 64})}
 end, {}, 1)
 local function latent_of_many()
   local K = randn(bf16, row_major{4, 1, 130, 576})

@@ -221,8 +221,10 @@ function attention_backward(dO, Q, K, V, O, LSE, options) end
 --- (pages,Hk,page size,D). `k` and `v` (B,Hk,S,D) are appended to the cache first. With
 --- `causal = true`, query i of S sees the keys up to length - S + i. `tree_mask` (B,queries,keys),
 --- of u8 or bool, says which of the last S keys each query sees. Keys and values are multiplied by
---- `k_scale` and `v_scale`: a number, or a tensor (1), (Hk) or (B,Hk) of f32. With
---- `bits = "batch_invariant"`, the bits of a result depend on its own sequence only.
+--- `k_scale` and `v_scale`: a number, or a tensor (1), (Hk) or (B,Hk) of f32, or like K,
+--- (B,Hk,Sk,n), with a scale for each n-th part of a key. `k_rope`, like K but of Q's type, has the
+--- last columns of keys. With `bits = "batch_invariant"`, the bits of a result depend on its own
+--- sequence only.
 ---
 --- `window`, `softcap`, `alibi`, `bias`, `score`, `mask`, `operands`, `sinks`, `scale`, `lazy`,
 --- `out`, `lse`, `config` and `stream` are as in attention. K and V may also be f8e4m3 or i8. The

@@ -54,6 +54,7 @@ M.configs = {
     from_rows = 17, registers = { 184, 160 } },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
   { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
+  { name = "latent 8 bits", template = LATENT, sm_from = 89, keys = 64, stages = 3, narrow = true },
   { name = "plain", template = "cuttle.attention_decode_plain" },
 }
 
@@ -121,7 +122,8 @@ end
 
 local function variant_of(config, p)
   local v = { name = op .. "_" .. p.kv_dtype.name, dtype = p.dtype, kv_dtype = p.kv_dtype,
-              depth = p.depth, depth_v = p.depth_v, n_q = p.n_q, group = p.group,
+              depth = p.depth, depth_k = p.depth_k, depth_v = p.depth_v, k_groups = p.k_groups,
+              v_groups = p.v_groups, rope = p.K_rope ~= nil, n_q = p.n_q, group = p.group,
               page_size = p.page_size, causal = p.causal and p.n_q > 1 and not p.score,
               tree = p.mask ~= nil, score = p.score and p.score.kind.text,
               scaled = p.scaled, by_token = p.by_token, lse = p.LSE ~= nil,
@@ -172,8 +174,8 @@ local function steps_of(config, p, target)
     launch = { grid = n_parts * v.cluster, block = 32 * v.warps, stream = p.stream,
                cluster = v.cluster > 1 and v.cluster or nil, pdl = p.has_pdl },
     args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity,
-      n_parts, parts, ml, p.table, p.k_scale, p.v_scale, p.mask, scores.factor(p),
-      scores.operands(p)) }
+      n_parts, parts, ml, p.table, p.k_scale, p.v_scale, p.mask, p.K_rope,
+      scores.factor(p), scores.operands(p)) }
   local combine = kernel_of(config, "cuttle.attention_decode_merge", v)
   steps[#steps + 1] = merge.step(p, combine, v, n_parts,
     table.pack(p.lengths, p.capacity, n_parts, parts, ml, p.O, lse, p.v_scale,

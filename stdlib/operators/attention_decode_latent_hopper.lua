@@ -479,7 +479,7 @@ function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name .. "_latent_hopper", function(Q, K, V, O, LSE, lengths, capacity,
                                                           n_parts, parts, ml, table,
-                                                          k_scale, v_scale, mask, c)
+                                                          k_scale, v_scale, mask, _, c)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
                    mask = mask }

@@ -28,9 +28,16 @@ function M.key_head(variant, head)
   return head // variant.n_tiles, head % variant.n_tiles * variant.rows
 end
 
---- What a piece's scores are multiplied by: c, the scale and log2(e), and the scale of its keys.
+--- Do scores get the scale of keys while they are computed: is it of each key, or not of all
+--- columns?
+function M.scales_keys(variant)
+  return variant.k_groups ~= nil or variant.rope and variant.scaled
+end
+
+--- What a piece's scores are multiplied by: c, the scale and log2(e), and the scale of its keys, if
+--- they do not have it yet.
 function M.factor_of_scores(variant, k_scale, c, piece)
-  if not variant.scaled then return c end
+  if not variant.scaled or M.scales_keys(variant) then return c end
   return c * k_scale[{ M.key_head(variant, piece.head), piece.b }]
 end
 
@@ -62,7 +69,9 @@ end
 -- What a row's sums are to be multiplied by where `sum` is that of its exponentials.
 local function factor_of(variant, args, place, sum)
   local factor = where(sum == 0.0, 0.0, 1.0 / sum)
-  if variant.scaled then factor = factor * args.v_scale[{ place.kv_head, place.b }] end
+  if variant.scaled and not variant.v_groups then
+    factor = factor * args.v_scale[{ place.kv_head, place.b }]
+  end
   return factor
 end
 

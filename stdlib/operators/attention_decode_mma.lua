@@ -30,6 +30,9 @@ function M.trouble(config, p)
     return ("its kernel computes K and V of %s"):format(config.narrow and "f8e4m3 and i8"
       or p.dtype)
   end
+  if p.K_rope or p.k_groups or p.v_groups then
+    return "its kernel takes keys of one type, and scales of heads"
+  end
   for _, depth in ipairs { p.depth, p.depth_v } do
     if depth > MOST_DEPTH or depth % STEP ~= 0 then
       return ("its kernel computes multiples of %d up to %d for D"):format(STEP, MOST_DEPTH)
@@ -282,7 +285,7 @@ end
 function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
-                                       table, k_scale, v_scale, mask, c, ...)
+                                       table, k_scale, v_scale, mask, _, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
                    v_scale = v_scale, mask = mask, operands = { ... } }

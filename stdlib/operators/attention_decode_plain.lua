@@ -29,13 +29,34 @@ local function load_rows(variant, args, sQ, piece)
   end
 end
 
+-- Adds to the scores the products of n columns of a key, times `by`, and of the rows'.
+local function add_columns(scores, sQ, first, key, from, n, by)
+  for d in range(n) do
+    local x = cast(key[from + d], f32)
+    if by ~= nil then x = x * by end
+    for r = 0, ROWS - 1 do scores[r] = scores[r] + sQ[{ first + d, r }] * x end
+  end
+end
+
 -- The scores of key `k` and the rows, times log2(e).
 local function score(variant, args, sQ, piece, kv_head, k, scores, c)
-  local key = pages.row(variant, args, args.K, piece.b, kv_head, min(k, piece.last - 1))
+  local function row_of(t)
+    return pages.row(variant, args, t, piece.b, kv_head, min(k, piece.last - 1))
+  end
+  local key, depth, groups = row_of(args.K), variant.depth_k, variant.k_groups
   clear(scores)
-  for d in range(variant.depth) do
-    local x = cast(key[d], f32)
-    for r = 0, ROWS - 1 do scores[r] = scores[r] + sQ[{ d, r }] * x end
+  if groups then
+    local scales = row_of(args.k_scale)
+    for i in range(groups) do
+      local at = i * (depth // groups)
+      add_columns(scores, sQ, at, key, at, depth // groups, scales[i])
+    end
+  else
+    add_columns(scores, sQ, 0, key, 0, depth,
+      merge.scales_keys(variant) and args.k_scale[{ kv_head, piece.b }] or nil)
+  end
+  if variant.rope then
+    add_columns(scores, sQ, depth, row_of(args.K_rope), 0, variant.depth - depth)
   end
   local _, first_row = merge.key_head(variant, piece.head)
   if variant.by_token then
@@ -60,12 +81,15 @@ local function step(variant, args, sQ, piece, kv_head, first, c, state)
     for i = 0, size(out, 0) - 1 do out[{ i, r }] = out[{ i, r }] * shrink end
   end
   for j in range(min(WARP, piece.last - first)) do
-    local value, scale = pages.row(variant, args, args.V, piece.b, kv_head, first + j), nil
+    local function row_of(t) return pages.row(variant, args, t, piece.b, kv_head, first + j) end
+    local value, groups, scale = row_of(args.V), variant.v_groups, nil
     if variant.by_token then
       scale = pages.scale(variant, args, args.v_scale, piece.b, kv_head, first + j)
     end
     for i = 0, size(out, 0) - 1 do
-      local x = cast(value[min(lane + i * WARP, variant.depth_v - 1)], f32)
+      local d = min(lane + i * WARP, variant.depth_v - 1)
+      local x = cast(value[d], f32)
+      if groups then scale = row_of(args.v_scale)[d // (variant.depth_v // groups)] end
       if scale ~= nil then x = x * scale end
       for r = 0, ROWS - 1 do out[{ i, r }] = out[{ i, r }] + shfl_idx(scores[r], j) * x end
     end
@@ -87,10 +111,10 @@ end
 
 function M.make(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
-                                       table, k_scale, v_scale, mask, c, ...)
+                                       table, k_scale, v_scale, mask, K_rope, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
-                   v_scale = v_scale, mask = mask, operands = { ... } }
+                   v_scale = v_scale, mask = mask, K_rope = K_rope, operands = { ... } }
     local sQ, smem = shared(f32, { variant.depth, ROWS }), merge.new_shared(variant)
     local warp = threadIdx.x // WARP
     local state = { tops = fragment(f32, ROWS), sums = fragment(f32, ROWS),

@@ -5,8 +5,10 @@
 --   lengths    (B) i32; capacity: the most keys that a sequence has room for
 --   new_K, new_V  (S,D,Hk,B), to be appended, or nil; n_new: their number
 --   mask       (keys,queries,B), or nil
---   k_scale, v_scale  (Hk,B) f32, or nil; by_token: (Sk,Hk,B), as K and V lie without their depth
---   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size
+--   K_rope     the last columns of keys, like K, or nil
+--   k_scale, v_scale  (Hk,B) f32; by_token: (Sk,Hk,B), as K and V lie without their depth; or, of
+--              parts of keys, like K and V, of k_groups and v_groups columns
+--   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size; depth_k: of K
 --   causal, scale, lazy, config, bits, stream, dtype, device
 --   score      what attention_score_options.lua reads of `n_k` keys, the capacity; nil: nothing
 --   out, lse   the tensors that the caller gets
@@ -23,9 +25,9 @@ local op = "attention_decode"
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
 local known_options <const> =
-  { "alibi", "bias", "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_scale",
-    "lazy", "lse", "mask", "operands", "out", "scale", "score", "sinks", "softcap", "stream",
-    "tree_mask", "v", "v_scale", "window" }
+  { "alibi", "bias", "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_rope",
+    "k_scale", "lazy", "lse", "mask", "operands", "out", "scale", "score", "sinks", "softcap",
+    "stream", "tree_mask", "v", "v_scale", "window" }
 
 -- {====== Tensors ======
 
@@ -94,9 +96,27 @@ local function check_types(q, k, v)
   end
 end
 
-local function check_heads(q, k, v)
-  shapes.check_heads(fail, q, k, given)
-  check_extents(v, table.move(k.extent, 1, 3, 1, {}), " and a depth, as K is " .. given(k))
+-- Batches or pages, heads and keys of K.
+local function places_of(k) return table.move(k.extent, 1, 3, 1, {}) end
+
+-- Keys with the columns of k_rope, too.
+local function whole_keys(q, k, rope)
+  if rope == nil then return k end
+  check_type(rope, q.tensor.dtype)
+  check_extents(rope, places_of(k), " and a depth, as K is " .. given(k))
+  local depth = k.extent[4] + rope.extent[4]
+  if q.extent[4] ~= depth then
+    fail("Q is %s, but K %s and k_rope %s have %d columns; expected as many as Q has", given(q),
+      given(k), given(rope), depth)
+  end
+  local extent = places_of(k)
+  extent[4] = depth
+  return { extent = extent, tensor = k.tensor }
+end
+
+local function check_heads(q, k, v, rope)
+  shapes.check_heads(fail, q, whole_keys(q, k, rope), given)
+  check_extents(v, places_of(k), " and a depth, as K is " .. given(k))
 end
 
 -- {====== Options ======
@@ -115,6 +135,8 @@ local function check_kinds(options)
     fail("%s is missing; keys and values are appended together", options.k and "v" or "k")
   elseif options.tree_mask ~= nil and options.causal then
     fail("causal = true and tree_mask both say which queries see which; leave out one")
+  elseif options.k ~= nil and options.k_rope ~= nil then
+    fail("k and k_rope are given; keys are appended to K only, so write them before the call")
   end
 end
 
@@ -163,20 +185,34 @@ local function read_table(q, k, options)
   return arranged(t, { 2, 1 }), t.extent[2] * k.extent[3]
 end
 
--- The scale (Hk,B) of K or V: a number, a tensor of one element, (Hk) or (B,Hk).
-local function read_scale(p, q, x, name)
+-- A scale of each key, or of each part of its columns: like t, which is K or V.
+local function read_key_scales(q, x, name, t)
+  local scale = operand(x, name, "B,Hk,S,n", q)
+  check_type(scale, f32)
+  check_extents(scale, places_of(t), (" and parts of a row, as %s is %s"):format(t.name, given(t)))
+  local n = scale.extent[4]
+  if n == 0 or t.extent[4] % n ~= 0 then
+    fail("%s is %s; its last mode must divide the depth of %s, %d", name, given(scale), t.name,
+      t.extent[4])
+  end
+  return rows_first(scale), n
+end
+
+-- The scale of K or V: a number, a tensor of one element, (Hk) or (B,Hk): (Hk,B); or a scale of
+-- each key, and the parts of its columns.
+local function read_scale(p, q, x, name, of)
   if x == nil or type(x) == "number" then
     return view(internal.launch.table_on(f32, { x or 1.0 }, nil, p.device),
       layout({ p.kv_heads, p.batches }, { 0, 0 }))
   end
-  if tiles.type_name(x) == "tensor" and rank(x) == 2 then
-    local t = operand(x, name, "B,Hk", q)
-    check_type(t, f32)
+  local n_modes = tiles.type_name(x) == "tensor" and rank(x) or 1
+  if n_modes == 4 then return read_key_scales(q, x, name, of) end
+  local t = operand(x, name, n_modes == 2 and "B,Hk" or "Hk", q)
+  check_type(t, f32)
+  if n_modes == 2 then
     check_extents(t, { p.batches, p.kv_heads })
     return arranged(t, { 2, 1 })
   end
-  local t = operand(x, name, "Hk", q)
-  check_type(t, f32)
   if t.extent[1] ~= 1 then check_extents(t, { p.kv_heads }, ", one scale for each head") end
   return view(x, layout({ p.kv_heads, p.batches }, { t.extent[1] == 1 and 0 or t.stride[1], 0 }))
 end
@@ -192,7 +228,7 @@ end
 
 local function is_by_token(x) return tiles.type_name(x) == "tensor" and rank(x) == 3 end
 
-local function read_scales(p, q, k, options)
+local function read_scales(p, q, k, v, options)
   local k_scale, v_scale = options.k_scale, options.v_scale
   p.by_token = is_by_token(k_scale)
   if p.by_token ~= is_by_token(v_scale) then
@@ -204,8 +240,12 @@ local function read_scales(p, q, k, options)
     return
   end
   p.scaled = k_scale ~= nil or v_scale ~= nil
-  p.k_scale = read_scale(p, q, k_scale, "k_scale")
-  p.v_scale = read_scale(p, q, v_scale, "v_scale")
+  p.k_scale, p.k_groups = read_scale(p, q, k_scale, "k_scale", k)
+  p.v_scale, p.v_groups = read_scale(p, q, v_scale, "v_scale", v)
+  if p.n_new > 0 and (p.k_groups or p.v_groups) then
+    fail("k is given, and %s has scales of parts of keys, which appending would have to find; "
+      .. "write keys and scales before the call", p.k_groups and "k_scale" or "v_scale")
+  end
 end
 
 local function read_new(p, q, x, name, depth)
@@ -276,7 +316,7 @@ local function new_problem(q, k, v, options)
   return { dtype = q.tensor.dtype, kv_dtype = k.tensor.dtype, device = q.tensor.device,
            batches = q.extent[1], heads = q.extent[2], kv_heads = k.extent[2],
            group = q.extent[2] // k.extent[2], n_q = q.extent[3], depth = depth,
-           depth_v = v.extent[4], causal = options.causal or false,
+           depth_k = k.extent[4], depth_v = v.extent[4], causal = options.causal or false,
            lazy = options.lazy or false,
            scale = options.scale or 1 / math.sqrt(depth), config = options.config,
            bits = options.bits, stream = options.stream, Q = rows_first(q), K = rows_first(k),
@@ -290,9 +330,11 @@ function M.read(who, Q, K, V, options)
   check_kinds(options)
   local q, is_flat = read_queries(Q)
   local k, v = operand(K, "K", "B,Hk,S,D", q), operand(V, "V", "B,Hk,S,D", q)
+  local rope = options.k_rope ~= nil and operand(options.k_rope, "k_rope", "B,Hk,S,D", q) or nil
   check_types(q, k, v)
-  check_heads(q, k, v)
+  check_heads(q, k, v, rope)
   local p = new_problem(q, k, v, options)
+  p.K_rope = rope and rows_first(rope)
   p.table, p.capacity = read_table(q, k, options)
   p.page_size = p.table and k.extent[3] or nil
   p.lengths = read_lengths(p, q, options)
@@ -300,12 +342,12 @@ function M.read(who, Q, K, V, options)
   p.mask = read_mask(p, q, options.tree_mask)
   p.n_k = p.capacity
   p.score = scores.read(op, options, p)
-  read_scales(p, q, k, options)
+  read_scales(p, q, k, v, options)
   local o, lse
   o, p.out = read_result(p, q, is_flat, options.out)
   lse, p.lse = read_lse(p, q, is_flat, options.lse)
-  check_apart(o, { q, k, v, lse })
-  if lse then check_apart(lse, { q, k, v }) end
+  check_apart(o, { q, k, v, lse, rope })
+  if lse then check_apart(lse, { q, k, v, rope }) end
   p.O, p.LSE = rows_first(o), lse and arranged(lse, { 3, 2, 1 })
   if is_flat and lse then p.LSE = view(p.lse, layout({ 1, p.heads, p.batches },
     { 0, lse.stride[2], lse.stride[1] })) end

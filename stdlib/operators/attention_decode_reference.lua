@@ -43,17 +43,37 @@ local function row_of(p, t, appended, scale, b, k)
     function(h, d) return t[{ row, d, h, page }] end
 end
 
+-- The scale of element d of head h of key k, where parts of keys have scales.
+local function scale_of_parts(p, t, scale, groups, b, k)
+  local _, part = row_of(p, scale, nil, nil, b, k)
+  return function(h, d) return part(h, d // (size(t, 1) // groups)) end
+end
+
 -- (1,Hk,n,depth) in f64 of the keys in the list.
-local function gathered(p, t, appended, scale, b, keys, depth)
+local function gathered(p, t, appended, scale, groups, b, keys, depth)
   local all = zeros(f64, row_major { 1, p.kv_heads, #keys, depth })
   for i, k in ipairs(keys) do
     local scale_of, element = row_of(p, t, appended, scale, b, k)
+    local part_scale = groups and scale_of_parts(p, t, scale, groups, b, k)
     for h = 0, p.kv_heads - 1 do
-      local by = scale_of(h)
-      for d = 0, size(t, 1) - 1 do all[{ 0, h, i - 1, d }] = element(h, d, by) * by end
+      local own = not groups and scale_of(h)
+      for d = 0, size(t, 1) - 1 do
+        local by = own or part_scale(h, d)
+        all[{ 0, h, i - 1, d }] = element(h, d, by) * by
+      end
     end
   end
   return all
+end
+
+-- Their last columns.
+local function add_rope(p, all, b, keys)
+  for i, k in ipairs(p.K_rope and keys or {}) do
+    local _, element = row_of(p, p.K_rope, nil, nil, b, k)
+    for h = 0, p.kv_heads - 1 do
+      for d = p.depth_k, p.depth - 1 do all[{ 0, h, i - 1, d }] = element(h, d - p.depth_k) end
+    end
+  end
 end
 
 -- The place of a query and a key, as attention_score.lua takes it.
@@ -106,8 +126,9 @@ end
 local function compute(p, b, query)
   local depth, keys = math.max(p.depth, p.depth_v), visible(p, b, query)
   local q = queries(p, b, query, depth)
-  local k = gathered(p, p.K, p.new_K, p.k_scale, b, keys, depth)
-  local v = gathered(p, p.V, p.new_V, p.v_scale, b, keys, depth)
+  local k = gathered(p, p.K, p.new_K, p.k_scale, p.k_groups, b, keys, depth)
+  add_rope(p, k, b, keys)
+  local v = gathered(p, p.V, p.new_V, p.v_scale, p.v_groups, b, keys, depth)
   local options = scores_of(p, b, query, keys)
   options.scale, options.lse = p.scale, zeros(f64, row_major { 1, p.heads, 1 })
   local o, lse = reference.attention(q, k, v, options)
@@ -120,7 +141,7 @@ end
 -- The canonical problem with all that is read on the host.
 local function to_host(p)
   for _, name in ipairs { "Q", "K", "V", "lengths", "table", "new_K", "new_V", "mask", "k_scale",
-                          "v_scale" } do
+                          "v_scale", "K_rope" } do
     p[name] = p[name] and on_host(p[name])
   end
   if p.score then

@@ -1,7 +1,8 @@
 -- attention_decode_tiles.lua: what attention_decode's kernels for tensor cores share: rows and keys
 -- in shared memory, the softmax of a tile of keys, and the way through a block's pieces. An object
 -- with a warp's state has
---   variant, args, smem    as the kernel has them; smem.Q has a tile's rows
+--   variant, args, smem    as the kernel has them; smem.Q has a tile's rows; if keys have columns
+--                          of their own type, smem.Q_rope those
 --   S, O, some_S, some_O   the scores and the sums; those of rows in use
 --   rows, place, place_O   as in attention_softmax.lua; the coordinates of S and O
 -- and the methods begin(piece), which lets its first tiles come, and compute(piece, factor, next).
@@ -39,8 +40,8 @@ end
 --- Why these kernels cannot compute the problem by its types, addresses and strides, or nil.
 function M.trouble(p)
   if not M.atoms[p.dtype.name] then return "its kernel computes bf16 and f16" end
-  for _, name in ipairs { "Q", "K", "V" } do
-    if not is_wide(p[name]) then
+  for _, name in ipairs { "Q", "K", "V", "K_rope" } do
+    if p[name] and not is_wide(p[name]) then
       return ("rows of %s are not whole pieces of 16 bytes at multiples of 16 bytes"):format(name)
     end
   end
@@ -99,14 +100,22 @@ local function fetch_rows(variant, args, piece)
   return rows
 end
 
--- They are in shared memory.
-local function put_rows(variant, rows, sQ)
+-- They are in shared memory. Columns that meet keys of 8 bits are permuted.
+local function put_rows(variant, rows, smem)
   local n = M.wide(variant.dtype)
+  local n_narrow = variant.narrow and variant.depth_k // n or 0
+  local function put_narrow(i, row, j)
+    for e = 0, n - 1 do smem.Q[{row, narrow.place_of(j * n + e)}] = cast(rows[i][e], f16) end
+  end
   each_own(variant, function(i, row, j)
-    if variant.narrow then
-      for e = 0, n - 1 do sQ[{row, narrow.place_of(j * n + e)}] = cast(rows[i][e], f16) end
+    if not variant.narrow then
+      copy(rows[i], tile(smem.Q(row, _), {n}, {j}))
+    elseif not variant.rope then
+      put_narrow(i, row, j)
+    elseif j < n_narrow then
+      put_narrow(i, row, j)
     else
-      copy(rows[i], tile(sQ(row, _), {n}, {j}))
+      copy(rows[i], tile(smem.Q_rope(row, _), {n}, {j - n_narrow}))
     end
   end)
 end
@@ -205,7 +214,7 @@ function M.each_piece(self, k_scale, c, column_of)
   local function first(piece)
     local rows = fetch_rows(variant, args, piece) -- before keys, which would delay them
     self:begin(piece)
-    put_rows(variant, rows, smem.Q)
+    put_rows(variant, rows, smem)
     sync_threads()
   end
   local rows -- of the next piece
@@ -218,7 +227,7 @@ function M.each_piece(self, k_scale, c, column_of)
     self:begin(next_piece)
     store(self, column_of)
     sync_threads()
-    if next_piece.n_units > 0 then put_rows(variant, rows, smem.Q) end
+    if next_piece.n_units > 0 then put_rows(variant, rows, smem) end
     merge.finish_piece(variant, args, smem, piece)
     sync_threads()
   end

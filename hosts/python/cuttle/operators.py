@@ -170,8 +170,8 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
 def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, out: Any = None, *,
                      cache_seqlens: Any = None, block_table: Any = None, causal: bool = False,
                      scale: Optional[float] = None, k_scale: Any = None, v_scale: Any = None,
-                     tree_mask: Any = None, window: Any = None, softcap: Optional[float] = None, alibi: Any = None,
-                     bias: Any = None, sinks: Any = None, lse: Any = None, bits: Optional[str] = None,
+                     k_rope: Any = None, tree_mask: Any = None, window: Any = None, softcap: Optional[float] = None,
+                     alibi: Any = None, bias: Any = None, sinks: Any = None, lse: Any = None, bits: Optional[str] = None,
                      config: Optional[str] = None) -> Any:
     """Attention of new queries to a cache of keys and values; `k` and `v` are appended to it first.
 
@@ -189,7 +189,7 @@ def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any =
         lse = None
     call("attention_decode", q, k_cache, v_cache, options=_options(
         out=out, k=k, v=v, cache_seqlens=cache_seqlens, block_table=block_table, causal=causal or None, scale=scale,
-        k_scale=k_scale, v_scale=v_scale, tree_mask=tree_mask, lse=lse, bits=bits, config=config,
+        k_scale=k_scale, v_scale=v_scale, k_rope=k_rope, tree_mask=tree_mask, lse=lse, bits=bits, config=config,
         **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias, sinks=sinks)))
     out = _finished(q, out, given)
     return out if lse is None else (out, _finished(q, lse, given_lse))

@@ -355,6 +355,14 @@ def test_decode():
         total = np.exp(s).sum(-1) + np.exp(sinks)
         close(near[b], (np.exp(s)[..., None] * values).sum(1) / total[:, None], "a window, soft-cap and sinks")
         close(lse[b], np.log(total), "their lse")
+    cache = rng.integers(-127, 128, (2, 1, 9, 8)).astype("int8")
+    scales, rope = (rng.random((2, 1, 9, n)).astype("float32") for n in (2, 4))
+    wide = np.concatenate([cache * scales.repeat(4, -1), rope], -1).astype("float64")
+    q = rng.standard_normal((2, 4, 12)).astype("float32")
+    out = cuttle.attention_decode(q, cache, cache, k_rope=rope, k_scale=scales, v_scale=scales)
+    s = np.einsum("bhd,bkd->bhk", q, wide[:, 0]) / 12 ** 0.5
+    p = np.exp(s - s.max(-1, keepdims=True))
+    close(out, p / p.sum(-1, keepdims=True) @ wide[:, 0, :, :8], "parts of keys with scales")
 
 
 test_attention()

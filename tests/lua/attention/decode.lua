@@ -1,6 +1,7 @@
 -- attention_decode against reference.attention_decode, with its kernels under check: types, depths,
 -- heads in groups, lengths of sequences, several queries, causal and by a tree, pages of any size,
--- keys and values of 8 bits with scales, appended ones, several ways to cut the keys into parts.
+-- keys and values of 8 bits with scales, of heads or of parts of keys, keys in two tensors, appended
+-- ones, several ways to cut the keys into parts.
 local decode <const> = require "cuttle.attention_decode"
 local on_gpu <const> = device().sm ~= nil
 manual_seed(1)
@@ -65,6 +66,13 @@ local function problem(c)
     options.k = randn(c.dtype, row_major{B, c.HK, c.new, D})
     options.v = randn(c.dtype, row_major{B, c.HK, c.new, c.DV or D})
   end
+  if c.rope then
+    options.k_rope = randn(c.dtype, row_major{first, c.HK, length, c.rope})
+    D = D - c.rope
+  end
+  for name, n in pairs(c.groups or {}) do
+    options[name] = rand(f32, row_major{first, c.HK, length, n})
+  end
   local K = random(kv, {first, c.HK, length, D})
   local V = c.latent and view(K, layout({first, c.HK, length, c.DV}, {stride(K)[1], 0, D, 1}))
     or random(kv, {first, c.HK, length, c.DV or D})
@@ -109,6 +117,7 @@ end
 
 local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 8 bits"
 local LATENT <const>, LATENT_HOPPER <const> = "latent 64 keys", "latent hopper"
+local LATENT_NARROW <const> = "latent 8 bits"
 local PAIRS <const> = "latent hopper, pairs"
 local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
@@ -120,6 +129,10 @@ print(try(MMA, {dtype = f16, H = 2, HK = 1, D = 64, new = 3, page = 4, lengths =
                 causal = true}))                                                        -- expect: true
 print(try(PLAIN, {dtype = f16, kv = f8e4m3, H = 4, HK = 2, D = 24, page = 7, new = 1, scale = 0.3,
                   lengths = {200, 7}, k_scale = 0.25, v_scale = 0.5}))                  -- expect: true
+print(try(PLAIN, {dtype = f16, kv = i8, H = 4, HK = 2, D = 24, DV = 12, rope = 8, page = 7,
+                  scale = 0.01, groups = {k_scale = 4, v_scale = 3}, lengths = {99, 7}})) -- expect: true
+print(try(PLAIN, {dtype = f32, kv = bf16, H = 2, HK = 2, D = 12, DV = 8, rope = 4,
+                  k_scale = from_table(f32, {0.5, 2}), lengths = {40, 7}}))             -- expect: true
 print(try(PLAIN, {dtype = bf16, H = 6, HK = 2, S = 5, D = 32, tree = true, page = 1,
                   lengths = {100, 7, 5}}))                                              -- expect: true
 print(try(PLAIN, {dtype = f32, H = 2, HK = 1, D = 8, lengths = {1200, 0, 300}, capacity = 1200,
@@ -147,6 +160,14 @@ if not on_gpu or device().sm >= 89 then
                       v_scale = 1 / 30}) == true)
   assert(try(NARROW, {dtype = bf16, kv = f8e4m3, H = 4, HK = 2, S = 2, D = 128, DV = 64, page = 16,
                       new = 2, causal = true, lengths = {200, 7}, v_scale = 0.5}) == true)
+  -- As DeepSeek's cache of 8 bits: a scale for 128 columns, and 64 columns of the queries' type.
+  assert(try(LATENT_NARROW, {dtype = bf16, kv = f8e4m3, H = 16, HK = 1, D = 576, DV = 512,
+                             rope = 64, latent = true, page = 16,
+                             groups = {k_scale = 4, v_scale = 4}, lengths = {200, 3, 0},
+                             parts = {1, 5}}) == true)
+  assert(try(LATENT_NARROW, {dtype = f16, kv = f8e4m3, H = 3, HK = 1, S = 2, D = 576, DV = 512,
+                             latent = true, causal = true, k_scale = 0.4, groups = {v_scale = 1},
+                             lengths = {1, 50}, capacity = 64}) == true)
 end
 
 if not on_gpu or device().sm == 90 then
@@ -229,6 +250,21 @@ message(Q, randn(f32, row_major{2, 1, 5, 16}), K)
 -- expect: attention_decode: V is (3,1,1300,16); expected (2,1,5) and a depth, as K is (2,1,5,16)
 message(zeros(f32, row_major{3, 1, 0}), zeros(f32, row_major{3, 1, 4, 0}), K)
 -- expect: attention_decode: Q is (3,1,0); the last mode, the depth D of a head, must be at least 1
+message(Q, K, K, {k_rope = K})
+-- expect: attention_decode: Q is (3,1,16), but K (3,1,1300,16) and k_rope (3,1,1300,16) have 32 columns; expected as many as Q has
+message(Q, K, K, {k_rope = zeros(bf16, row_major{3, 1, 1300, 4})})
+-- expect: attention_decode: k_rope is bf16; expected f32
+message(Q, K, K, {k_rope = zeros(f32, row_major{3, 1, 1, 4})})
+-- expect: attention_decode: k_rope is (3,1,1,4); expected (3,1,1300) and a depth, as K is (3,1,1300,16)
+message(Q, K, K, {k_rope = K, k = K, v = K, cache_seqlens = lengths})
+-- expect: attention_decode: k and k_rope are given; keys are appended to K only, so write them before the call
+message(Q, K, K, {v_scale = zeros(f32, row_major{3, 1, 1300, 5})})
+-- expect: attention_decode: v_scale is (3,1,1300,5); its last mode must divide the depth of V, 16
+message(Q, K, K, {k_scale = zeros(f32, row_major{3, 1, 13, 4})})
+-- expect: attention_decode: k_scale is (3,1,13,4); expected (3,1,1300) and parts of a row, as K is (3,1,1300,16)
+message(Q, K, K, {k_scale = zeros(f32, row_major{3, 1, 1300, 1}), cache_seqlens = lengths,
+  k = zeros(f32, row_major{3, 1, 1, 16}), v = zeros(f32, row_major{3, 1, 1, 16})})
+-- expect: attention_decode: k is given, and k_scale has scales of parts of keys, which appending would have to find; write keys and scales before the call
 message(Q, K, K, {out = Q})
 -- expect: attention_decode: out shares memory with Q; give out memory of its own
 do

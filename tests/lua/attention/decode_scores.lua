@@ -109,7 +109,7 @@ end
 message{softcap = -1}
 -- expect: attention_decode: softcap is -1; expected a positive number
 message{dropout = 0.5}
--- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, k, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
+-- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, k, k_rope, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
 message{config = "latent 64 keys", window = {3, 0}}
 -- expect: attention_decode: configuration 'latent 64 keys' is not for this problem: f32, K f32, D = 8, on it; its kernel computes no masks and scores
 message{k_scale = ones(f32, row_major{1, 1, 300})}
