@@ -1,5 +1,6 @@
 /* pass_contract.c: a*b + c becomes one fma where the product has no other use; of two products the
-   left one. Deciding it here, and not in NVRTC or gcc, makes both engines round alike. */
+   left one. Deciding it here, and not in NVRTC or gcc, makes both engines round alike. Dead operations are gone before,
+   as their uses do not count. */
 #include <string.h>
 
 #include "pass.h"
@@ -46,7 +47,8 @@ static void contract(CtIr *ir, const Uses *u, CtVal v) {
   if (!left && !is_product(ir, u, inst.args[1])) {
     return;
   }
-  const CtInst product = ir->insts[inst.args[left ? 0 : 1]];
+  const CtVal product_at = inst.args[left ? 0 : 1];
+  const CtInst product = ir->insts[product_at];
   CtVal other = inst.args[left ? 1 : 0];
   CtVal factor = product.args[0];
   if (inst.op == CT_OP_SUB && left) {
@@ -56,6 +58,7 @@ static void contract(CtIr *ir, const Uses *u, CtVal v) {
   }
   if (other != 0 && factor != 0) {
     become_fma(ir, v, factor, product.args[1], other);
+    ct_ir_unlink(ir, product_at);
   }
 }
 

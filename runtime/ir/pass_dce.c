@@ -240,12 +240,12 @@ CtStatus ct_ir_finish(CtIr *ir, CtErr *err) {
     const CtBuf *b = &ir->bufs[i];
     ct_ir_name_buf(ir, i, b->remote != 0 ? ir->bufs[b->alias_of].name : names[b->space]);
   }
-  if (ir->contract) {
-    ct_pass_contract(ir);
-  }
   ct_pass_async(ir);
   ct_pass_wraps(ir);
   CtStatus status = ct_pass_dce(ir, err);
+  if (ir->contract) {
+    ct_pass_contract(ir);
+  }
   ct_pass_early(ir);
   status = status == CT_OK ? ct_pass_registers(ir, err) : status;
   status = status == CT_OK ? ct_ir_check(ir, err) : status;
