@@ -368,7 +368,8 @@ cuttle_Hold *cuttle_hold(cuttle_State *S, int idx);
 void cuttle_drop(cuttle_State *S, cuttle_Hold *hold); /* NULL is allowed */
 
 /* Pushes a stream of the host, a CUstream of CUDA device number `device`, in the form that scripts use: for the
-   option `stream` of a launch or of an operator [-0, +1, e]. The host keeps the stream. */
+   option `stream` of a launch or of an operator [-0, +1, e]. The host keeps the stream. If it captures the stream,
+   memory that the cuttle_call in progress allocates is kept until cuttle_close, as a graph may use it. */
 void cuttle_push_stream(cuttle_State *S, int device, void *stream);
 
 /* The library's version, "0.1.0"; CUTTLE_VERSION is the header's. */

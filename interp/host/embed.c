@@ -147,8 +147,12 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
 }
 
 cuttle_Status cuttle_call(cuttle_State *S, int (*function)(struct lua_State *L), void *ud) {
-  return function == NULL ? embed_refuse(S, "cuttle_call: the function is NULL")
-                          : embed_protect(S, function, ud);
+  if (function == NULL) {
+    return embed_refuse(S, "cuttle_call: the function is NULL");
+  }
+  cuttle_Status status = embed_protect(S, function, ud);
+  embed_end_stream(S);
+  return status;
 }
 
 /* {====== Scripts ====== */

@@ -295,4 +295,16 @@ void cuttle_push_stream(cuttle_State *S, int device, void *stream) {
   CtErr err;
   diag_check(S->L, state_cuda(S, device, &d, &err), &err);
   bind_push_stream(S->L, d, stream);
+  if (S->n_calls > 0) {
+    embed_end_stream(S);
+    S->guest = d;
+    ct_device_set_guest(d, stream);
+  }
+}
+
+void embed_end_stream(CuttleState *s) {
+  if (s != NULL && s->guest != NULL) {
+    ct_device_set_guest(s->guest, NULL);
+    s->guest = NULL;
+  }
 }

@@ -146,6 +146,7 @@ typedef struct CuttleState {
   StateSearches searches;
   volatile sig_atomic_t signal; /* that stopped the script last; 0: none */
   int n_calls;                  /* of state_call in progress */
+  CtDevice *guest;              /* that knows the stream of the call in progress; or NULL */
   CtAsk ask;                    /* the host's poll, if it has one */
   uint32_t phase;               /* random, for the counts of coroutines */
   int rank;                     /* of m:run, whose function runs now; -1: none */

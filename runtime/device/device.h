@@ -96,9 +96,13 @@ const CtDeviceInfo *ct_device_info(const CtDevice *d);
 CtContext ct_device_context(const CtDevice *d);
 CtStream ct_device_stream(const CtDevice *d); /* the main stream */
 
-/* Whether a graph is being recorded, or the host captures `stream`, which is its own. Then nothing may wait
-   for it, and what is enqueued there becomes a part of a graph. */
+/* Whether a graph is being recorded, or the host captures `stream`, which is its own, or that of its call in progress.
+   Then nothing may wait for it, and what is enqueued there becomes a part of a graph. */
 bool ct_device_is_capturing(CtDevice *d, CtStream stream);
+
+/* From now on a call of the host is in progress, which enqueues on this stream of the host; NULL: no more. While the
+   host captures it, memory that is allocated belongs to the host's graph. */
+void ct_device_set_guest(CtDevice *d, CtStream stream);
 
 /* What must be done before anything else is asked of the device, such as to write what the host keeps of its
    memory: done at the next call, which fails if it does, or by ct_device_settle. One at a time; NULL: none. */

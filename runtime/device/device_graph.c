@@ -40,17 +40,20 @@ static bool is_own(const CtDevice *d, CtStream stream) {
   return found;
 }
 
-bool ct_device_is_capturing(CtDevice *d, CtStream stream) {
+static bool is_captured_by_host(const CtDevice *d, CtStream stream) {
   CuCaptureStatus status = CT_CU_STREAM_CAPTURE_STATUS_NONE;
-  if (d->capture != NULL) {
-    return true;
-  }
   if (stream == NULL || is_own(d, stream) || d->cu->cuStreamIsCapturing == NULL) {
     return false;
   }
   CuResult r = d->cu->cuStreamIsCapturing(stream, &status); /* a stream knows its context */
   return r == CT_CUDA_SUCCESS && status != CT_CU_STREAM_CAPTURE_STATUS_NONE;
 }
+
+bool ct_device_is_capturing(CtDevice *d, CtStream stream) {
+  return d->capture != NULL || is_captured_by_host(d, stream) || is_captured_by_host(d, d->guest);
+}
+
+void ct_device_set_guest(CtDevice *d, CtStream stream) { d->guest = stream; }
 
 CtStatus ct_device_refuse(CtDevice *d, CtStream stream, const char *what, CtErr *err) {
   if (!ct_device_is_capturing(d, stream)) {

@@ -72,6 +72,7 @@ struct CtDevice {
   CuMemPool pool;   /* NULL: no stream-ordered allocation */
   uint64_t reaches; /* devices whose memory its kernels use, a bit for each ordinal */
   CtStream stream;
+  CtStream guest; /* of the host's call in progress, not NULL: what the call enqueues goes there */
   bool owns_context, owns_stream;
   bool pushed;        /* inside a call: the thread's own context is to be restored */
   bool relaxed;       /* inside a call: the thread's own capture mode is to be restored, */

@@ -216,6 +216,14 @@ static void test_host(void) {
      "each launch has a word of its own");
   refuse_all(d, &b, NULL);
   refused(ct_graph_begin(d, &err), "a graph of its own");
+  CtBuffer guest;
+  char another; /* that only a call in progress enqueues on */
+  fake->host_captured = (CtStream)(void *)&another;
+  ct_device_set_guest(d, fake->host_captured);
+  OK(ct_device_is_capturing(d, s) && ct_buffer_new(d, 8, s, &guest, &err) == CT_OK,
+     "memory of a call belongs to the graph of the call's stream");
+  ct_device_set_guest(d, NULL);
+  OK(!ct_device_is_capturing(d, s), "until it is over");
   int live = fake->live_buffers;
   fake->host_captured = NULL;
   OK(launch(f, s) && fake->n_launches == before + 1, "after the capture launches are launches");

@@ -64,8 +64,10 @@ class Far(m.Exchanging):
     """A tensor of the device, at an address that nothing follows."""
 
     def __init__(self, n, at, device=0):
-        super().__init__(m.floats(0), "f32", (n,), (1,), device=(m.CUDA, device))
+        shape, stride = (n, (n[1], 1)) if isinstance(n, tuple) else ((n,), (1,))
+        super().__init__(m.floats(0), "f32", shape, stride, device=(m.CUDA, device))
         self.tensor.data = self.versioned.tensor.data = BASE + at
+        self.shape = shape
 
 
 class FarCapsule(m.New):
@@ -170,6 +172,18 @@ def refused_launches(x, y, launch):
     same(driver.seen_launches(), before + 4, "until the capture ends")
 
 
+def test_operators():
+    """What an operator needs beside its tensors belongs to the graph that the caller captures."""
+    a, b, out = (Far((64, 64), at << 20) for at in range(3))
+    before = driver.seen_launches()
+    driver.capture(m.STREAM)
+    cuttle.matmul(a, b, out, split=2)
+    driver.capture(None)
+    same(driver.seen_launches(), before, "a product in parts becomes nodes of the graph")
+    cuttle.matmul(a, b, out, split=2)
+    same(driver.seen_launches(), before + 2, "and is launched after the capture")
+
+
 def test_capsules():
     x, y, z = (FarCapsule(100, i << 20) for i in range(3))
     module.add[1, 128](x, y, z)
@@ -187,6 +201,7 @@ except cuttle.Error as error:
     raise
 test_launches()
 test_repeated()
+test_operators()
 test_capsules()
 module.close()
 shutil.rmtree(folder)

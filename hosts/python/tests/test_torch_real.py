@@ -238,23 +238,24 @@ def test_autograd():
 
 
 def test_capture():
-    """A product whose blocks share tiles: what it needs beside the operands is each graph's own."""
+    """Products that need memory beside the operands: in each graph it is the graph's own."""
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         return
     a, b = (torch.randn(2304, 512, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    cuttle.matmul(a, b.t(), config="hopper 256x128x64, stream-K")
-    out, graphs = [torch.zeros(2304, 2304, device="cuda", dtype=torch.bfloat16) for _ in range(2)], []
-    for y in out:
+    ways = {"split": 2}, {"config": "hopper 256x128x64, stream-K"}
+    out, graphs = [torch.zeros(2304, 2304, device="cuda", dtype=torch.bfloat16) for _ in ways], []
+    for y, way in zip(out, ways):
+        cuttle.matmul(a, b.t(), y, **way)
         graphs.append(torch.cuda.CUDAGraph())
         with torch.cuda.graph(graphs[-1]):
-            cuttle.matmul(a, b.t(), y, config="hopper 256x128x64, stream-K")
+            cuttle.matmul(a, b.t(), y, **way)
     for _ in range(2):
         a.normal_()
         for graph in graphs:
             graph.replay()
         want = a.float() @ b.float().t()
-        for y in out:
-            ok(torch.allclose(y.float(), want, rtol=1e-2, atol=0.5), "stream-K in a graph")
+        for y, way in zip(out, ways):
+            ok(torch.allclose(y.float(), want, rtol=1e-2, atol=0.5), f"a product in a graph: {way}")
 
 
 test_compiled_first()

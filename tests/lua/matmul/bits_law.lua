@@ -16,7 +16,8 @@ local function orders_of(dtype, a_rows, b_rows, parts)
   for _, row in ipairs(configs.list) do
     if configs.can_compute(row, p) then
       local _, _, steps = operator.prepare(A, B, C, {config = row.name, split = parts})
-      local s, rank_of_c = steps[1], rank(steps[1].args[3])
+      local s = operator.main(steps)
+      local rank_of_c = rank(s.args[3])
       local at = {5, 6, rank_of_c > 2 and 0 or nil}
       local order = sum_order(s.kernel(s.launch), {C = at}, table.unpack(s.args))
       out[#out + 1] = {name = row.name, known = law.order(row, p, 1, k), traced = order, p = p}
