@@ -75,7 +75,8 @@ local function problem_of(self, inputs, results, extents, kinds)
   local problem = { columns = columns, bytes = 0, largest = 1, smallest = 16,
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
     n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns),
-    swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once, shared = 0, stored = 0,
+    swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once,
+    reads_once = kinds.reads_once, shared = 0, stored = 0,
     n_rows = reader.product(extents, 2) }
   local target = on_device.target(inputs.device)
   problem.has_clusters, problem.n_sms = has_clusters(target), target.n_sms or CPU_SMS
@@ -133,7 +134,7 @@ local function kinds_of(self, inputs, given, columns)
     local note = static_fn(function(kinds, types, n, groups, sizes, by_result, more)
       found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at,
         groups = groups, sizes = sizes, by_result = by_result,
-        swap = more.swap, at_once = more.at_once }
+        swap = more.swap, at_once = more.at_once, reads_once = more.reads_once }
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)

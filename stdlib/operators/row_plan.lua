@@ -130,6 +130,11 @@ local function resident(p, problem)
   if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
   if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
   if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
+  if problem.reads_once and parts == 1 then
+    p.holds, p.unroll, p.overlaps = false, deep, true
+    return chosen(p, "stream", RESIDENT_LANES, 1, "a row is read once, so nothing keeps it")
+  end
+  p.overlaps = problem.n_rows * parts <= problem.n_sms
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
   p.holds, p.in_turns, p.draws_at_once = false, true, true
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
@@ -171,6 +176,7 @@ end
 --   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
 --   shared    bytes of one column of all inputs that rows share
 --   at_once   a reduction of two steps that one pass can make, such as softmax has
+--   reads_once   there is one reduction of one step, and no other result
 --   n_rows, n_sms   rows, and multiprocessors of the device
 local function choose(problem)
   local p = { columns = problem.columns, holds = true, in_turns = problem.n_columns > 0,

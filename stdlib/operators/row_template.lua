@@ -40,10 +40,10 @@ local function in_row(p, thread, turn, count, given, n_rows, staged)
 end
 
 -- The launch may begin while the one before it ends. The next one may begin at once if blocks stay
--- until the end; else its blocks would take the places of blocks that have work.
+-- until the end and leave room; else its blocks would take the places of blocks that have work.
 local function begin_grid(p)
   if p.overlaps then grid_dependency_wait() end
-  if p.overlaps and p.in_turns then grid_dependency_launch() end
+  if p.overlaps and p.in_turns and not p.slots then grid_dependency_launch() end
 end
 
 -- For all rows at once. Its arguments are the inputs by name, the results r1, r2, ..., and the
@@ -226,9 +226,11 @@ function M.probe(p, note)
     end
     local n = 0
     for _, found in ipairs(row.found) do n = n + (found.second and 2 or 1) end -- of two steps
-    local at_once = false
+    local at_once, reads_once = false, #row.found == 1 and n == 1 and not row.found[1].is_draw
     for _, found in ipairs(row.found) do at_once = at_once or found.add_vector ~= nil end
-    note(kinds, types, n, groups, row.sizes, by_result, { swap = swap or 0, at_once = at_once })
+    for _, kind in ipairs(kinds) do reads_once = reads_once and kind == "once" end
+    note(kinds, types, n, groups, row.sizes, by_result, { swap = swap or 0, at_once = at_once,
+      reads_once = reads_once })
   end)
 end
 

@@ -20,6 +20,12 @@ local function facts(list)
   return top + math.log(sum), squares / #list, mean, variance / #list
 end
 
+local function largest_of(list)
+  local most = -math.huge
+  for _, v in ipairs(list) do most = math.max(most, v) end
+  return most
+end
+
 local function wrong_in(R)
   local x, dy, wrong = randn(bf16, row_major{R, COLUMNS}), randn(bf16, row_major{R, COLUMNS}), 0
   local function expect(got, want)
@@ -31,6 +37,7 @@ local function wrong_in(R)
   local norm, scale = rows.rms_norm(x, ones(bf16, COLUMNS), 0.0)
   local _, mean, deviation = rows.layer_norm(x, ones(bf16, COLUMNS), ones(bf16, COLUMNS), 0.0)
   local dx, lists = rows.softmax_backward(dy, x), {}
+  local at, largest = rows.argmax(x)
   for r = 0, R - 1 do lists[r] = row_list(x, r) end
   local p = rows.softmax(x, {out = x})
   for r = 0, R - 1 do
@@ -47,6 +54,8 @@ local function wrong_in(R)
     expect(deviation[{r, 0}], variance ^ -0.5)
     expect(dx[{r, column}], (dys[column + 1] - dot) * v)
     expect(p[{r, column}], math.exp(v - all))
+    expect(largest[{r, 0}], largest_of(list))
+    expect(list[at[{r, 0}] + 1], largest[{r, 0}])
   end
   return wrong
 end
@@ -61,7 +70,7 @@ for _, case in ipairs{{"cross_entropy", zeros(i32, row_major{2, 1}), -100}, {"so
 end
 -- expect: cross_entropy	resident	1	16
 -- expect: softmax	resident	1	16
--- expect: argmax	resident	1	16
+-- expect: argmax	stream	1	16
 -- expect: softmax_backward	resident	2	8
 
 -- Rings of slots of other lengths, with rows that fill an odd number of them, beside f64.
