@@ -187,6 +187,13 @@ static void check_text(lua_State *L, int idx, const char *text, size_t len) {
   }
 }
 
+/* Is the text all that there is? At a prompt, and of a host that has one, more may follow. */
+static bool is_whole(const char *chunkname) {
+  static const char line[] = "=(command line";
+  return chunkname[0] == '@' || strcmp(chunkname, "=stdin") == 0 ||
+         strncmp(chunkname, line, sizeof line - 1) == 0;
+}
+
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode) {
   int status = luaL_loadbufferx(L, text, len, chunkname, mode);
   if (status == LUA_OK && is_text(text, len)) {
@@ -194,7 +201,7 @@ int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, 
     check_text(L, -1, text, len);
   }
   if (status == LUA_ERRSYNTAX) {
-    diag_guess_syntax(L, text, len);
+    diag_guess_syntax(L, text, len, is_whole(chunkname));
   }
   return status;
 }
@@ -299,7 +306,7 @@ static int load(lua_State *L) {
     }
   }
   if (text != NULL && has_failed(L, n + 1)) {
-    diag_guess_syntax(L, text, len);
+    diag_guess_syntax(L, text, len, false);
   }
   return lua_gettop(L) - n;
 }
@@ -339,7 +346,7 @@ static int with_file(lua_State *L) {
     size_t len;
     const char *text = lua_tolstring(L, -1, &len);
     lua_insert(L, 1); /* below the results: it is read while the message is the top */
-    diag_guess_syntax(L, text, len);
+    diag_guess_syntax(L, text, len, true);
     lua_remove(L, 1);
   }
   return lua_gettop(L) - n;

@@ -261,7 +261,9 @@ local rows = {
 function M.of(message, text_of)
   local chunk, number, what = message:match "^([^\n]-):(%d+): (.*)$"
   local text = chunk and text_of(chunk) or ""
-  if message:find " near '.*'$" then return M.of_syntax(message, text) end -- of dofile, require
+  if message:find " near '.*'$" or message:find " near <eof>$" then -- of dofile, require
+    return M.of_syntax(message, text, true)
+  end
   local line = chunk and line_of(text, tonumber(number)) or ""
   local hidden = chunk and of_hidden_slice(what, text, tonumber(number))
   if hidden then return hidden end
@@ -314,10 +316,23 @@ local function of_row(row, message, line, earlier)
   end
 end
 
---- The same of a text that does not parse.
-function M.of_syntax(message, text)
+-- Lua says "syntax error" of nothing but a statement that is no call and no assignment, and
+-- "unexpected symbol" of one that begins with a constant or an operator.
+local function of_value(message, line, near)
+  local is_first = line:find(near, 1, true) == line:find "%S" and near ~= ""
+  local is_value = is_first and (near:find "^[%d{\"'#-]" or near:find "^not$" or near:find "^true$"
+    or near:find "^false$" or near:find "^nil$")
+  return (message:find(": syntax error near ", 1, true)
+    or is_value and message:find(": unexpected symbol near ", 1, true)) and habits.alone or nil
+end
+
+--- The same of a text that does not parse; is_whole: nothing can follow it.
+function M.of_syntax(message, text, is_whole)
   local number, near = message:match ":(%d+): ", message:match " near '(.*)'$"
-  if not near then return "" end -- at the end of the text more may follow
+  if not near then
+    local hint = is_whole and of_value(message, "", "")
+    return hint and "; " .. hint or ""
+  end
   number = tonumber(number) or 1
   local line, earlier = line_of(text, number), number > 1 and line_of(text, number - 1) or nil
   if has_suffix(message) then return "; numbers have no suffix: 0.5, or f32(0.5)" end
@@ -328,6 +343,7 @@ function M.of_syntax(message, text)
   if not hint and without_texts(text):find "%f[%w_]else%s+if%f[^%w_]" then
     hint = "perhaps 'else if' lacks an 'end': Lua writes elseif"
   end
+  hint = hint or of_value(message, line, near)
   return hint and "; " .. hint or ""
 end
 

@@ -295,7 +295,8 @@ local function assigns(operator)
   return function() return ("Lua has no %s=: write x = x %s y"):format(operator, operator) end
 end
 
-local alone = "a value alone is not a statement: assign it, or print it"
+local alone <const> = "a value alone is not a statement: assign it, or print it"
+M.alone = alone
 
 local braces = {
   ["if"] = "Lua writes if c then ... end",

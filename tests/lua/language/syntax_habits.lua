@@ -36,12 +36,18 @@ try "pid = program_id(axis=0)" -- expect: ; arguments have no names: write f(0),
 try "for i = 0, 3 do if i == 2 then continue end end" -- expect: ; Lua has no continue: invert the condition
 try "if x > 3: print(i)" -- expect: ; Lua writes if c then ... end
 try "x = 1; x + 1"       -- expect: ; a value alone is not a statement: assign it, or print it
+try "x == 1"             -- expect: ; a value alone is not a statement: assign it, or print it
+try "t.x\ny = 3"         -- expect: t:2: syntax error near 'y'; a value alone is not a statement: assign it, or print it
+try "if x then x end"    -- expect: ; a value alone is not a statement: assign it, or print it
+try "{1, 2}"             -- expect: ; a value alone is not a statement: assign it, or print it
+try "x = 1\nnot x"       -- expect: t:2: unexpected symbol near 'not'; a value alone is not a statement: assign it, or print it
+print((select(2, load("x = 1; x", "=t")))) -- expect: t:1: syntax error near <eof>
 try "f(function()\n if a then b()\n else if c then d() end\nend)" -- expect: t:4: unexpected symbol near ')'; perhaps 'else if' lacks an 'end': Lua writes elseif
 try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'
 local bare = kernel("k", function(x) x[0] = threadIdx end)
 print((select(2, pcall(bare{grid = 1, block = 1}, zeros(f32, 1)))))
--- expect: tests/lua/language/syntax_habits.lua:42: store to x: f32 expected, got an index; write threadIdx.x
+-- expect: tests/lua/language/syntax_habits.lua:48: store to x: f32 expected, got an index; write threadIdx.x
 -- A file, too.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
@@ -51,4 +57,19 @@ print((select(2, loadfile(path)):gsub("^.*; ", "")))  -- expect: coordinates are
 local pipe = assert(io.popen(("'%s' -e 'dofile \"%s\"' 2>&1"):format(arg[-1], path)))
 print((pipe:read("l"):gsub("^.*; ", "")))  -- expect: coordinates are one table: write t[{1,2}]
 pipe:close()
+os.remove(path)
+-- At the end of a file, of the standard input and of -e nothing can follow a value alone.
+local of_value <const> = ": syntax error near <eof>; a value alone is not a statement: "
+  .. "assign it, or print it"
+local function ends(command)
+  local out <close> = io.popen(command:format(arg[-1], path) .. " 2>&1")
+  print(out:read "l":find(of_value, 1, true) ~= nil)
+end
+file = assert(io.open(path, "w"))
+file:write "x = 1; x\n"
+file:close()
+ends "'%s' %s"                  -- expect: true
+ends "'%s' - < %s"              -- expect: true
+ends "'%s' -e 'dofile \"%s\"'"  -- expect: true
+ends "'%s' -e 'x = 1; x'"       -- expect: true
 os.remove(path)
