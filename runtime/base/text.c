@@ -1,5 +1,6 @@
 /* text.c: growable text. */
 #include "text.h"
+#include "plural.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,6 +53,13 @@ CtStatus ct_text_status(const CtText *t, CtErr *err) {
 }
 
 const char *ct_text_str(const CtText *t) { return t->s == NULL ? "" : t->s; }
+
+void ct_text_agree(CtText *t, size_t from) {
+  if (!t->failed && t->len > from) {
+    ct_agree(t->s + from);
+    t->len = from + strlen(t->s + from);
+  }
+}
 
 void ct_text_disarm(char *s) {
   for (; *s != '\0'; s++) {

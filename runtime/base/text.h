@@ -19,6 +19,7 @@ void ct_text_add(CtText *t, const char *s, size_t len);
 void ct_text_puts(CtText *t, const char *s);
 void ct_text_putc(CtText *t, char c);
 void ct_text_printf(CtText *t, const char *fmt, ...) CT_PRINTF(2, 3);
+void ct_text_agree(CtText *t, size_t from); /* ct_agree of what was added after so many bytes */
 CtStatus ct_text_status(const CtText *t, CtErr *err) CT_NODISCARD;
 const char *ct_text_str(const CtText *t); /* never NULL */
 

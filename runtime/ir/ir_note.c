@@ -56,9 +56,10 @@ static void print_count(CtText *out, const char *what, int64_t n) {
 /* "if true", "if true 3 times, false once"; for a loop "for 6 iterations in 2 loops". */
 static void print_decision(const CtNote *n, CtText *out) {
   bool is_loop = strcmp(n->what, "for") == 0 || strcmp(n->what, "while") == 0;
+  size_t from = out->len;
   ct_text_printf(out, "static %s", n->what);
   if (is_loop) {
-    ct_text_printf(out, " %" PRId64 " iteration%s", n->n_yes, n->n_yes == 1 ? "" : "s");
+    ct_text_printf(out, " %" PRId64 " iterations", n->n_yes);
     if (n->n_no > 1) {
       ct_text_printf(out, " in %" PRId64 " loops", n->n_no);
     }
@@ -69,6 +70,7 @@ static void print_decision(const CtNote *n, CtText *out) {
     ct_text_puts(out, n->n_yes > 0 && n->n_no > 0 ? "," : "");
     print_count(out, "false", n->n_no);
   }
+  ct_text_agree(out, from);
 }
 
 void ct_ir_print_notes(const CtIr *ir, CtText *out) {

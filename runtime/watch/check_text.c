@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/plural.h"
-
 /* {====== What templates speak of ====== */
 
 typedef struct Words {
@@ -587,8 +585,5 @@ void ct_check_put_text(CtText *out, const CtSimtJob *job, const CtFound *f) {
     }
     put(&o, rows[i].text);
   }
-  if (!out->failed && out->len > from) { /* as "1 threads of the block have ended" */
-    ct_agree(out->s + from);
-    out->len = from + strlen(out->s + from);
-  }
+  ct_text_agree(out, from); /* as "1 threads of the block have ended" */
 }

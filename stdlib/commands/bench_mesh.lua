@@ -7,6 +7,7 @@
 -- the devices work in turn, it is that of single calls, and says little.
 local internal = ...
 local json = require "cuttle.json"
+local plural = require "cuttle.plural"
 local script_command = require "cuttle.script_command"
 local values = require "cuttle.option_values"
 local M = {}
@@ -188,7 +189,7 @@ function M.run(...)
   end
   local m = mesh_of(o)
   if not o.json then
-    print(("%d devices: %s; GB/s are what a device receives"):format(m.n, device().name))
+    print(("%s: %s; GB/s are what a device receives"):format(plural(m.n, "device"), device().name))
   end
   each_row(o, m, o.json and function(r) rows[#rows + 1] = r end or print_row)
   if o.json then

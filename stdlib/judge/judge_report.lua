@@ -1,4 +1,5 @@
 -- judge_report.lua: the report of judge.lua for people.
+local plural = require "cuttle.plural"
 local M = {}
 
 local titles <const> = {
@@ -59,8 +60,8 @@ function M.text(report)
   for _, row in ipairs(titles) do
     lines[#lines + 1] = line_of(row[2], row[1], report[row[1]])
   end
-  lines[#lines + 1] = ("drawn from seed %d; %d launches were checked"):format(report.seed,
-    report.launches)
+  lines[#lines + 1] = ("drawn from seed %d; %s %s checked"):format(report.seed,
+    plural(report.launches, "launch"), report.launches == 1 and "was" or "were")
   return table.concat(lines, "\n")
 end
 

@@ -11,6 +11,7 @@
 --   data REGION OFFSET BYTES                 before all: the bytes are among the launches
 --   clear REGION OFFSET BYTES
 local internal = ...
+local plural = require "cuttle.plural"
 local type_name = require "cuttle.type_name"
 local fail = require "cuttle.fail".fail
 local M = {}
@@ -267,8 +268,8 @@ function M.describe(path)
     launches = launches + (is_launch and 1 or 0)
     others = others + ((is_launch or step.kind == "data") and 0 or 1)
   end
-  return { graph = ("graph of %d launches and %d other steps, with %d regions of memory"):format(
-    launches, others, #regions) }
+  return { graph = ("graph of %s and %s, with %s of memory"):format(plural(launches, "launch"),
+    plural(others, "other step"), plural(#regions, "region")) }
 end
 
 function M.replay(path, options)

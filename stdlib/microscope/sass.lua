@@ -11,6 +11,7 @@
 local internal = ...
 local lists = require "cuttle.lists"
 local machine = require "cuttle.profile_machine"
+local plural = require "cuttle.plural"
 local sources = require "cuttle.source_lines"
 local M = {}
 
@@ -223,8 +224,8 @@ end
 function M.hot_loop(cubin, symbol)
   local counts, first, last = count_kinds(cubin, symbol)
   if counts == nil then return nil end
-  return ("%d instructions, %d cycles: %s"):format(last - first + 1,
-    M.planned_cycles(cubin, symbol), counted(counts))
+  return ("%s, %s: %s"):format(plural(last - first + 1, "instruction"),
+    plural(M.planned_cycles(cubin, symbol), "cycle"), counted(counts))
 end
 
 -- {====== By script lines ======
@@ -304,9 +305,9 @@ end
 local function head_of(list, first, last, is_loop)
   local cycles = 0
   for i = first, last do cycles = cycles + list[i].cycles end
-  return ("%s: %d instructions; %s: %d instructions, %d cycles planned"):format(list.symbol, #list,
-    is_loop and "the hot loop, marked |" or "no loop computes, so all of it", last - first + 1,
-    cycles)
+  return ("%s: %s; %s: %s, %s planned"):format(list.symbol, plural(#list, "instruction"),
+    is_loop and "the hot loop, marked |" or "no loop computes, so all of it",
+    plural(last - first + 1, "instruction"), plural(cycles, "cycle"))
 end
 
 --- All instructions of a kernel as text, below the script lines that they are of. Each has its

@@ -3,6 +3,7 @@
 local arguments = require "cuttle.arguments"
 local grouped = require "cuttle.lists".groups
 local on_device = require "cuttle.operator_device"
+local plural = require "cuttle.plural"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -345,7 +346,8 @@ function Optimizer:step(gradients, options)
 end
 
 optimizer_type.__tostring = function(self)
-  return ("optimizer %s of %d tensors after %d steps"):format(self.name, #self.flats, self.count)
+  return ("optimizer %s of %s after %s"):format(self.name, plural(#self.flats, "tensor"),
+    plural(self.count, "step"))
 end
 
 return M

@@ -108,7 +108,7 @@ do -- types may be mixed, and tensors may be empty
     {rate = 0.5, decay = 0.0})
   print(mixed[1][4], math.abs(mixed[2][{1, 2}] - 0.5) < 1e-7, optimizer)
 end
--- expect: 0.5	true	optimizer adamw of 3 tensors after 1 steps
+-- expect: 0.5	true	optimizer adamw of 3 tensors after 1 step
 
 do -- stochastic rounding: the mean of many is the exact value, each is a neighbour
   local n <const> = 20000
