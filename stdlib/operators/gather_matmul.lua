@@ -268,25 +268,15 @@ function M.gather_matmul(panels, rank, B, C, options)
   return C
 end
 
--- The same with a memo, which keeps what was found the first time.
-local function step_by(memo, panels, rank, B, C, options)
-  local known = memo.known
-  if known then
-    local p = matmul.recall(known, nil, B, C)
-    return matmul.step_again(known, add_panels(p, panels, rank, known.config, nil, memo))
-  end
-  local step, p = step_of(panels, rank, B, C, options)
-  if step then memo.known = matmul.remember(step, p) end
-  return step
-end
-
 --- The step that it launches, of at least 2 panels: {kernel =, launch =, args =}. memo: a table of
 --- the caller's, for tensors of these layouts, types and devices, this rank and this alpha, without
 --- other options. Then C is neither B nor a panel.
 function M.step(panels, rank, B, C, options, memo)
-  options = read_options(options)
-  if memo then return step_by(memo, panels, rank, B, C, options) end
-  return (step_of(panels, rank, B, C, options))
+  local function find() return step_of(panels, rank, B, C, read_options(options)) end
+  if not memo then return (find()) end
+  return matmul.step_by(memo, nil, B, C, function(p, config)
+    return add_panels(p, panels, rank, config, nil, memo)
+  end, find)
 end
 
 --- The same, to be launched again at least cost, but not beside other launches that share its

@@ -394,10 +394,9 @@ function M.step(p, config, stream) return plan(p, config, stream) end
 
 local TENSORS <const> = { A = true, B = true, C = true, panels = true }
 
---- What a step and the steps of other tensors of the same layouts, types and devices have in
---- common: for M.recall and M.step_again. It holds no tensor, so it is of problems
---- without bias and operands.
-function M.remember(step, p)
+-- What a step and the steps of other tensors of the same layouts, types and devices have in common.
+-- It holds no tensor, so it is of problems without bias and operands.
+local function remember(step, p)
   local rest, layouts = {}, { A = p.A.layout, B = p.B.layout, C = p.C.layout }
   for key, value in pairs(p) do
     if not TENSORS[key] then rest[key] = value end
@@ -406,19 +405,27 @@ function M.remember(step, p)
            swapped = p.swapped, layouts = layouts, problem = { __index = rest } }
 end
 
---- The problem again, of other tensors in the order of the script; A or B may be nil if the
---- template does not look at it.
-function M.recall(known, A, B, C)
+-- The problem again, of other tensors in the order of the script.
+local function recall(known, A, B, C)
   if known.swapped then A, B = B, A end
   local l, view = known.layouts, view
   return setmetatable({ A = A and view(A, l.A), B = B and view(B, l.B), C = view(C, l.C) },
     known.problem)
 end
 
---- The step of a problem that was recalled.
-function M.step_again(known, p)
-  return { kernel = known.kernel, launch = known.launch, config = known.config,
-           args = args_of(known.config, p) }
+--- A step by a memo, a table that keeps what was found the first time: find() returns a step of
+--- M.step and its problem, and extend(p, config) adds to a problem of other tensors what find adds.
+--- A or B may be nil if the template does not look at it.
+function M.step_by(memo, A, B, C, extend, find)
+  local known = memo.known
+  if known then
+    local p = extend(recall(known, A, B, C), known.config)
+    return { kernel = known.kernel, launch = known.launch, config = known.config,
+             args = args_of(known.config, p) }
+  end
+  local step, p = find()
+  if step then memo.known = remember(step, p) end
+  return step
 end
 
 --- Of the steps of a product, the one that multiplies; nil: there are none.

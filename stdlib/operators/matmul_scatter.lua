@@ -144,25 +144,15 @@ local function read_options(options)
     "{config = 'scatter 64x64x64'}")
 end
 
--- The same with a memo, which keeps what was found the first time.
-local function step_by(memo, A, B, C, rank, spaces, options)
-  local known = memo.known
-  if known then
-    local p = matmul.recall(known, A, B, spaces[rank + 1].partial)
-    return matmul.step_again(known, add_panels(p, C, rank, spaces))
-  end
-  local step, p = step_of(A, B, C, rank, spaces, options)
-  if step then memo.known = matmul.remember(step, p) end
-  return step
-end
-
 --- The step that it launches, of at least 2 ranks: {kernel =, launch =, args =}. memo: a table of
 --- the caller's, for tensors of these layouts, types and devices and this rank, without options.
 --- Then C is neither A nor B.
 function M.step(A, B, C, rank, spaces, options, memo)
-  options = read_options(options)
-  if memo then return step_by(memo, A, B, C, rank, spaces, options) end
-  return (step_of(A, B, C, rank, spaces, options))
+  local function find() return step_of(A, B, C, rank, spaces, read_options(options)) end
+  if not memo then return (find()) end
+  return matmul.step_by(memo, A, B, memo.known and spaces[rank + 1].partial, function(p)
+    return add_panels(p, C, rank, spaces)
+  end, find)
 end
 
 --- matmul_scatter(A, B, C, rank, spaces[, options]) -> C: panel `rank` of the rows of the sum of
