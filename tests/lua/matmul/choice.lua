@@ -73,6 +73,8 @@ choose_majors(tf32, "TN", 4096)  -- expect: tf32	TN	4096	hopper 256x128x32
 choose_majors(tf32, "TT", 4096)  -- expect: tf32	TT	4096	hopper 256x128x32
 choose_majors(tf32, "NN", 4096)  -- expect: tf32	NN	4096	hopper 256x128x32, across
 choose_majors(tf32, "NT", 4096)  -- expect: tf32	NT	4096	hopper 256x128x32, transposed first
+choose_majors(tf32, "NT", 2048)  -- expect: tf32	NT	2048	hopper 256x128x32, transposed first
+choose_majors(tf32, "NT", 1792)  -- expect: tf32	NT	1792	hopper 128x256x32
 choose_majors(i8, "TN", 4096)    -- expect: i8	TN	4096	hopper 128x128x128, ping-pong
 choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 192x128x128, ping-pong
 for _, majors in ipairs{"TN", "NN", "TT"} do choose_majors(tf32, majors, 1024) end
@@ -84,6 +86,7 @@ choose_majors(tf32, "TT", 1280)    -- expect: tf32	TT	1280	hopper 128x128x32
 choose_majors(tf32, "NT", 1024)    -- expect: tf32	NT	1024	hopper 64x128x32
 choose_majors(i8, "NN", 4096)      -- expect: i8	NN	4096	hopper 256x128x128, across
 choose_majors(i8, "NT", 4096)      -- expect: i8	NT	4096	hopper 256x128x128, transposed first
+choose_majors(i8, "NT", 2048)      -- expect: i8	NT	2048	hopper 256x128x128, transposed first
 choose_majors(i8, "NT", 1024)      -- expect: i8	NT	1024	mma 64x64x128
 choose_majors(f8e4m3, "NT", 4096)  -- expect: f8e4m3	NT	4096	hopper 256x128x128, transposed first
 -- A device with fewer or more multiprocessors: the tile of which all are multiplied at one time is another.
