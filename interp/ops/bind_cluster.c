@@ -77,15 +77,6 @@ const Tensor *bind_to_receiver(lua_State *L, int idx, const CtIr *ir, const char
   return t;
 }
 
-static const Tensor *to_receiver(lua_State *L, const CtIr *ir) {
-  const Tensor *t = bind_to_receiver(L, 1, ir, "st_async");
-  if (ct_dtypes[t->dtype].bits != 32 && ct_dtypes[t->dtype].bits != 64) {
-    diag_error(L, "st_async: %s has elements of %s, %d bits; it stores values of 32 or 64 bits",
-               tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[t->dtype].bits);
-  }
-  return t;
-}
-
 /* The rank must be that of a block of the launch's clusters. */
 CtVal bind_to_rank(lua_State *L, int idx, const CtIr *ir, const char *op) {
   int size = (int)ct_ir_cluster_size(ir);
@@ -103,24 +94,30 @@ CtVal bind_to_rank(lua_State *L, int idx, const CtIr *ir, const char *op) {
   return value_to(L, idx, CT_i32, lua_pushfstring(L, "%s: rank", op));
 }
 
-static int lang_st_async(lua_State *L) { /* tensor, coordinate, value, mbarrier, rank */
-  CtIr *ir = front_here(L, "st_async");
+/* (tensor, coordinate, value, mbarrier, rank): an asynchronous store to another block. Upvalue: the CtOp. */
+static int async_store(lua_State *L) {
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
+  CtIr *ir = front_here(L, name);
   CtCx cx = bind_enter(L);
   CtAsyncStore s = {0};
   if (lua_gettop(L) != 5) {
-    return diag_error(L,
-                      "st_async: %d arguments; st_async(tensor, coordinate, value, mbarrier, rank) "
-                      "was expected",
-                      lua_gettop(L));
+    return diag_error(
+        L, "%s: %d arguments; %s(tensor, coordinate, value, mbarrier, rank) was expected", name,
+        lua_gettop(L), name);
   }
-  call_need_sm(L, ir, "st_async", 90);
-  const Tensor *t = to_receiver(L, ir);
-  s.rank = bind_to_rank(L, 5, ir, "st_async");
-  bind_to_mbarrier(L, 4, "st_async", &s.bar, &s.slot);
-  s.value = value_to(L, 3, t->dtype, "st_async");
-  s.offset = access_offset(L, t, bind_to_tuple(L, 2, &cx, "st_async"), "st_async");
+  call_need_sm(L, ir, name, 90);
+  const Tensor *t = bind_to_receiver(L, 1, ir, name);
+  if (ct_dtypes[t->dtype].bits != 32 && ct_dtypes[t->dtype].bits != 64) {
+    diag_error(L, "%s: %s has elements of %s, %d bits; it stores values of 32 or 64 bits", name,
+               tensor_push_title(L, 1), ct_dtypes[t->dtype].name, ct_dtypes[t->dtype].bits);
+  }
+  s.rank = bind_to_rank(L, 5, ir, name);
+  bind_to_mbarrier(L, 4, name, &s.bar, &s.slot);
+  s.value = value_to(L, 3, t->dtype, name);
+  s.offset = access_offset(L, t, bind_to_tuple(L, 2, &cx, name), name);
   s.buf = t->buf;
-  ct_ir_st_async(ir, &s);
+  ct_ir_async_store(ir, op, &s);
   return ir->failed ? luaL_error(L, "not enough memory") : 0;
 }
 
@@ -141,12 +138,17 @@ static const CallRow rows[] = {
     {"sync_grid", sync_grid, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_wait", grid_wait, 0, 0, CALL_NO_ARGS},
     {"grid_dependency_launch", call_effect, CT_OP_GRID_LAUNCH, 0, CALL_NO_ARGS}};
-static const luaL_Reg functions[] = {{"cluster_size", lang_cluster_size},
-                                     {"map_shared_rank", lang_map_shared_rank},
-                                     {"st_async", lang_st_async},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"cluster_size", lang_cluster_size}, {"map_shared_rank", lang_map_shared_rank}, {NULL, NULL}};
 
 void bind_open_cluster(lua_State *L) { /* language table on top */
   call_add_rows(L, rows, CT_ARRAY_LEN(rows));
   luaL_setfuncs(L, functions, 0);
+  for (int op = 0; op < CT_OP_COUNT; op++) {
+    if (ct_op_is_async_store((CtOp)op)) {
+      lua_pushinteger(L, op);
+      lua_pushcclosure(L, async_store, 1);
+      lua_setfield(L, -2, ct_ops[op].text);
+    }
+  }
 }

@@ -19,6 +19,7 @@ typedef struct Effect {
   const char *text;                           /* a function of CUDA, or NULL for the helper */
   const char *assembly;                       /* an instruction without operands, or NULL */
   CtHelper helper;
+  CtHelper wide; /* that of values of 64 bits, where it is another one */
   Gate gate;
   CtEmitAtomic atomic;
 } Effect;
@@ -62,7 +63,7 @@ static void write_remote(CtEmit *e, CtVal v) {
   const CtBuf *buf = &e->ir->bufs[id], *of = &e->ir->bufs[buf->alias_of];
   const char *type = ct_dtypes[buf->dtype].cuda;
   bool casts = of->dtype != buf->dtype;
-  if (buf->bar != 0 && !casts) { /* ST_ASYNC maps the address itself */
+  if (buf->bar != 0 && !casts) { /* an asynchronous store maps the address itself */
     e->buf_names[id] = e->buf_names[buf->alias_of];
     return;
   }
@@ -78,7 +79,7 @@ static void write_remote(CtEmit *e, CtVal v) {
               inst->args[0]);
 }
 
-static void write_st_async(CtEmit *e, CtVal v) {
+static void write_async_store(CtEmit *e, CtVal v) {
   const CtInst *inst = ct_inst(e->ir, v);
   uint32_t id = (uint32_t)inst->imm.i;
   const CtBuf *buf = &e->ir->bufs[id];
@@ -88,7 +89,8 @@ static void write_st_async(CtEmit *e, CtVal v) {
                    : is_wide                ? "__double_as_longlong("
                                             : "__float_as_uint(";
   ct_emit_begin(e, inst->loc);
-  ct_emit_put(e, "%s(&", ct_emit_help(e, is_wide ? CT_HELP_ST_ASYNC_64 : CT_HELP_ST_ASYNC_32));
+  const Effect *row = effect_of(inst);
+  ct_emit_put(e, "%s(&", ct_emit_help(e, is_wide ? row->wide : row->helper));
   ct_emit_place(e, id, inst->args[0]);
   ct_emit_put(e, ", &%s[%v], %c, %s%s%c));", e->buf_names[buf->bar], inst->args[2], buf->remote,
               bits, of, inst->args[1]);
@@ -300,6 +302,7 @@ static const Effect effects[CT_OP_COUNT] = {
 #define IF_ASYNC(NAME) .helper = CT_HELP_##NAME, .gate = GATE_ASYNC
 #define FROM_90(NAME) .helper = CT_HELP_##NAME, .gate = GATE_FROM_90
 #define NEEDS_90(NAME) .helper = CT_HELP_##NAME, .gate = GATE_NEEDS_90
+#define BY_WIDTH(NAME) .helper = CT_HELP_##NAME##_32, .wide = CT_HELP_##NAME##_64
 #define VALUE(name) .put = put_##name
 #define I64 1u << CT_i64
 #define F32 1u << CT_f32

@@ -242,7 +242,7 @@ static const char *element_fault(const CtIr *ir, const CtInst *inst) {
   if (inst->op == CT_OP_STORE && b->space == CT_CONSTANT) {
     return "writes constant memory";
   }
-  if ((inst->op == CT_OP_ST_ASYNC) != (b->bar != 0)) {
+  if (ct_op_is_async_store((CtOp)inst->op) != (b->bar != 0)) {
     return "an asynchronous store and memory of others";
   }
   if (b->bar != 0 && (!has_type(ir, inst->args[2], SET(i32)) || ct_dtypes[value].bits < 32)) {

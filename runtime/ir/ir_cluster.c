@@ -50,10 +50,10 @@ CtView ct_ir_remote(CtIr *ir, CtView v, CtVal rank) {
   return v;
 }
 
-void ct_ir_st_async(CtIr *ir, const CtAsyncStore *s) {
+void ct_ir_async_store(CtIr *ir, CtOp op, const CtAsyncStore *s) {
   CtVal offset = ct_ir_place(ir, s->buf, s->offset);
   CtView there = ct_ir_remote(ir, (CtView){.buf = s->buf}, s->rank);
-  CtVal v = ct_ir_append(ir, CT_OP_ST_ASYNC, CT_VOID);
+  CtVal v = ct_ir_append(ir, op, CT_VOID);
   ir->bufs[there.buf].bar = s->bar;
   ir->insts[v].imm.i = there.buf;
   ir->insts[v].args[0] = offset;

@@ -167,7 +167,7 @@ typedef struct CtAsyncStore {
   uint32_t buf, bar; /* as the own block has them */
   CtVal offset, value, slot, rank;
 } CtAsyncStore;
-void ct_ir_st_async(CtIr *ir, const CtAsyncStore *s);
+void ct_ir_async_store(CtIr *ir, CtOp op, const CtAsyncStore *s); /* ct_op_is_async_store(op) */
 /* Fails if the view is in another block's memory; the message says what `op` would do there. */
 CtStatus ct_ir_check_own(const CtIr *ir, const char *op, CtView v, CtErr *err) CT_NODISCARD;
 /* ir_escape.c: CUDA C of the script, which may do anything. */

@@ -113,6 +113,10 @@ static inline bool ct_op_has_buf(CtOp op) {
   CtOpData data = ct_ops[op].data;
   return data == CT_DATA_ELEMENT || data == CT_DATA_ATOMIC || data == CT_DATA_BAR;
 }
+/* A store to another block that completes on an mbarrier there; operand 2 is which one of CtBuf.bar. */
+static inline bool ct_op_is_async_store(CtOp op) {
+  return ct_ops[op].data == CT_DATA_ELEMENT && ct_op_has(op, CT_TRAIT_SAID);
+}
 /* A barrier of the block; ops.def has them side by side. */
 static inline bool ct_op_is_barrier(CtOp op) {
   return op >= CT_OP_BARRIER && op <= CT_OP_BARRIER_OR;

@@ -191,8 +191,9 @@ typedef union CtMbarImm {
   int64_t imm;
   struct {
     uint32_t buf;
-    uint16_t op;    /* CtOp */
-    uint16_t bytes; /* ST_ASYNC, whose value the instruction before it has stored: these come */
+    uint16_t op; /* CtOp */
+    uint16_t
+        bytes; /* of an asynchronous store, which the instruction before it has made: these come */
   } u;
 } CtMbarImm;
 

@@ -216,20 +216,24 @@ void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in);
 bool ct_low_find(CtLow *l, const uint64_t key[4], uint32_t *slot);
 void ct_low_remember(CtLow *l, const uint64_t key[4], uint32_t slot, bool hoisted);
 
-/* Lowering functions by file; the column `engine` of ops.def names them. */
+/* The lowering functions that the column `engine` of ops.def names, and that of its ROWS. */
 typedef void CtLowOp(CtLow *l, CtVal v);
-CtLowOp ct_low_nothing, ct_low_escape; /* simt_lower.c */
-CtLowOp ct_low_arith, ct_low_compare, ct_low_abs, ct_low_fma, ct_low_select, ct_low_cast,
-    ct_low_bitcast;                                        /* simt_lower_pure.c */
-CtLowOp ct_low_load, ct_low_store, ct_low_get, ct_low_set; /* simt_lower_memory.c */
-CtLowOp ct_low_tensor_at;
-CtLowOp ct_low_break; /* simt_lower_control.c */
-CtLowOp ct_low_tma, ct_low_tma_order, ct_low_tcgen05, ct_low_query_cancel; /* simt_lower_tma.c */
-CtLowOp ct_low_shfl, ct_low_atomic, ct_low_mbar, ct_low_st_async,
-    ct_low_named; /* simt_lower_warp.c */
-CtLowOp ct_low_masked, ct_low_sync_lanes, ct_low_counted, ct_low_fence;
-CtLowOp ct_low_setmaxnreg, ct_low_print, ct_low_assert, ct_low_within, ct_low_wraps;
-CtLowOp ct_low_tile, ct_low_mma; /* simt_views.c */
+#define LOW(name) CtLowOp ct_low_##name;
+#define IN(NAME)
+#define ROWS(NAME)
+#define DECLARE_PURE(engine) engine
+#define DECLARE_READ(engine) engine
+#define DECLARE_EFFECT(engine) engine
+#define DECLARE_JUMP(engine) engine
+#define DECLARE_TILE(engine) engine
+#define DECLARE_LEAF(engine)   /* static, in simt_lower_value.c */
+#define DECLARE_REGION(engine) /* and in simt_lower_control.c */
+#define OP(NAME, text, n, result, cls, data, traits, engine, ...) DECLARE_##cls(engine)
+#include "runtime/ir/ops.def"
+#undef LOW
+#undef IN
+#undef ROWS
+CtLowOp ct_low_arith;
 
 /* The value that says lane by lane where the buffer is: an EACH or EACH_AT stands before each access; or 0. */
 CtVal ct_low_by_lane(const CtLow *l, uint32_t buf);

@@ -95,6 +95,7 @@ void ct_low_mbar(CtLow *l, CtVal v) {
   CT_EMIT(l, CT_SIMT_MBAR, .d = d, .a = slot, .b = b, .imm = imm.imm);
 }
 
+/* The value is there at once; its bytes complete after it. */
 void ct_low_st_async(CtLow *l, CtVal v) {
   const CtInst *inst = ct_inst(l->ir, v);
   const CtBuf *buf = &l->ir->bufs[inst->imm.i];

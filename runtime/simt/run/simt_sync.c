@@ -259,7 +259,7 @@ static const CtIn *change(const CtIn *in, CtWarp *w, CtMbarImm imm) {
   if (is_to && w->mask != 0) {
     return commit_to(in, w, imm);
   }
-  if (imm.u.op == CT_OP_ST_ASYNC) {
+  if (imm.u.bytes > 0) {
     return complete_to(in, w, imm);
   }
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
