@@ -10,13 +10,23 @@
 #include "runtime/math/math.h"
 #include "access.h"
 
+/* What the rows of ops.def say of functions by their texts: for Lua numbers, and of f64 the exact one (NONE: 1/x). */
 static const struct {
-  CtOp op;
-  double (*host)(double, double); /* for Lua numbers */
-} pairs[] = {{CT_OP_FMOD, fmod},
-             {CT_OP_COPYSIGN, copysign},
-             {CT_OP_HYPOT, ct_hypot_f64},
-             {CT_OP_ATAN2, ct_atan2_f64}};
+  double (*one)(double);
+  double (*two)(double, double);
+  CtOp exact;
+  bool is_fast;
+} functions[CT_OP_COUNT] = {
+#define MATH2(host) .two = (host)
+#define FAST(EXACT, host) .one = (host), .exact = CT_OP_##EXACT, .is_fast = true
+#define FAST2(EXACT, host) .two = (host), .exact = CT_OP_##EXACT, .is_fast = true
+#define MATH(host) .one = NULL /* bind_number.c */
+#define BITS .one = NULL
+#define NONE .one = NULL
+#define PURE(NAME, text, n, result, types, traits, lang, ...) [CT_OP_##NAME] = {lang},
+#define OP(...)
+#include "runtime/ir/ops.def"
+};
 
 /* The float that v is taken as. */
 static CtVal as_float(lua_State *L, const CtIr *ir, CtVal v, const char *name) {
@@ -24,22 +34,50 @@ static CtVal as_float(lua_State *L, const CtIr *ir, CtVal v, const char *name) {
   return value_as_float(L, v);
 }
 
-/* A float function of two numbers. Upvalue 1: the place in pairs. */
-static int call_pair(lua_State *L) {
-  int at = (int)lua_tointeger(L, lua_upvalueindex(1));
-  const char *name = ct_ops[pairs[at].op].text;
+static CtVal make_one(CtIr *ir, CtOp op, CtVal x) {
+  CtDtype type = (CtDtype)ct_inst(ir, x)->type;
+  if (type != CT_f64) {
+    return ct_ir_unary(ir, op, x);
+  }
+  return functions[op].exact == CT_OP_NONE
+             ? ct_ir_binary(ir, CT_OP_DIV, ct_ir_const_float(ir, type, 1), x)
+             : ct_ir_unary(ir, functions[op].exact, x);
+}
+
+/* A fast function of one number. Upvalue 1: the CtOp. */
+static int call_one(lua_State *L) {
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
+  Front *f = front_of(L);
+  lua_settop(L, 1);
+  if (f->ir == NULL || !value_test(L, 1, NULL)) {
+    lua_pushnumber(L, functions[op].one(diag_to_number(L, 1, name)));
+    return 1;
+  }
+  front_at(L, f);
+  CtVal x = as_float(L, f->ir, value_operand(L, 1, name), name);
+  value_push(L, make_one(f->ir, op, x));
+  return 1;
+}
+
+/* A float function of two numbers. Upvalue 1: the CtOp. */
+static int call_two(lua_State *L) {
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
   Front *f = front_of(L);
   lua_settop(L, 2);
   bool has_value = value_test(L, 1, NULL) || value_test(L, 2, NULL);
   if (f->ir == NULL || !has_value) {
-    lua_pushnumber(L, pairs[at].host(diag_to_number(L, 1, name), diag_to_number(L, 2, name)));
+    lua_pushnumber(L, functions[op].two(diag_to_number(L, 1, name), diag_to_number(L, 2, name)));
     return 1;
   }
   CtVal x, y;
   front_at(L, f);
   value_pair(L, 1, 2, name, &x, &y);
   x = as_float(L, f->ir, x, name);
-  value_push(L, ct_ir_binary(f->ir, pairs[at].op, x, as_float(L, f->ir, y, name)));
+  y = as_float(L, f->ir, y, name);
+  bool is_exact = functions[op].is_fast && ct_inst(f->ir, x)->type != CT_f32;
+  value_push(L, ct_ir_binary(f->ir, is_exact ? functions[op].exact : op, x, y));
   return 1;
 }
 
@@ -134,98 +172,31 @@ static int lang_sincos(lua_State *L) {
   return 2;
 }
 
-/* --- fast functions ------------------------------------------------------------------------------ */
-
-static double rcp_host(double x) { return 1.0 / x; }
-static double div_host(double x, double y) { return x / y; }
-
-/* The fast function of f32; of f64 the exact one (NONE: 1/x); of Lua numbers one of the others. */
-static const struct {
-  CtOp op, exact;
-  double (*host)(double);
-  double (*host_two)(double, double);
-} fasts[] = {{CT_OP_FAST_EXP, CT_OP_EXP, ct_exp_f64, NULL},
-             {CT_OP_FAST_EXP10, CT_OP_EXP10, ct_exp10_f64, NULL},
-             {CT_OP_EX2, CT_OP_EXP2, ct_exp2_f64, NULL},
-             {CT_OP_FAST_LOG, CT_OP_LOG, ct_log_f64, NULL},
-             {CT_OP_FAST_LOG2, CT_OP_LOG2, ct_log2_f64, NULL},
-             {CT_OP_FAST_LOG10, CT_OP_LOG10, ct_log10_f64, NULL},
-             {CT_OP_FAST_SIN, CT_OP_SIN, ct_sin_f64, NULL},
-             {CT_OP_FAST_COS, CT_OP_COS, ct_cos_f64, NULL},
-             {CT_OP_FAST_TANH, CT_OP_TANH, ct_tanh_f64, NULL},
-             {CT_OP_FAST_RCP, CT_OP_NONE, rcp_host, NULL},
-             {CT_OP_FAST_SQRT, CT_OP_SQRT, sqrt, NULL},
-             {CT_OP_FAST_RSQRT, CT_OP_RSQRT, ct_rsqrt_f64, NULL},
-             {CT_OP_FAST_DIV, CT_OP_DIV, NULL, div_host},
-             {CT_OP_FAST_POW, CT_OP_POW, NULL, ct_pow_f64}};
-
-static const char *fast_name(size_t at) { return ct_ops[fasts[at].op].text; }
-
-static CtVal fast_one(CtIr *ir, int at, CtVal x) {
-  CtDtype type = (CtDtype)ct_inst(ir, x)->type;
-  if (type != CT_f64) {
-    return ct_ir_unary(ir, fasts[at].op, x);
+/* Stack: language table, that of fast functions. */
+static void add_functions(lua_State *L) {
+  static const char fast[] = "fast.";
+  for (int op = 0; op < CT_OP_COUNT; op++) {
+    if (functions[op].one != NULL || functions[op].two != NULL) {
+      const char *text = ct_ops[op].text;
+      lua_pushinteger(L, op);
+      lua_pushcclosure(L, functions[op].two != NULL ? call_two : call_one, 1);
+      lua_setfield(L, functions[op].is_fast ? -2 : -3,
+                   functions[op].is_fast ? text + sizeof fast - 1 : text);
+    }
   }
-  return fasts[at].exact == CT_OP_NONE
-             ? ct_ir_binary(ir, CT_OP_DIV, ct_ir_const_float(ir, type, 1), x)
-             : ct_ir_unary(ir, fasts[at].exact, x);
-}
-
-/* Upvalue 1: the place in fasts. */
-static int call_fast(lua_State *L) {
-  int at = (int)lua_tointeger(L, lua_upvalueindex(1));
-  const char *name = fast_name((size_t)at);
-  Front *f = front_of(L);
-  lua_settop(L, 1);
-  if (f->ir == NULL || !value_test(L, 1, NULL)) {
-    lua_pushnumber(L, fasts[at].host(diag_to_number(L, 1, name)));
-    return 1;
-  }
-  front_at(L, f);
-  CtVal x = as_float(L, f->ir, value_operand(L, 1, name), name);
-  value_push(L, fast_one(f->ir, at, x));
-  return 1;
-}
-
-static int call_fast_two(lua_State *L) {
-  int at = (int)lua_tointeger(L, lua_upvalueindex(1));
-  const char *name = fast_name((size_t)at);
-  Front *f = front_of(L);
-  CtVal x, y;
-  lua_settop(L, 2);
-  if (f->ir == NULL || !(value_test(L, 1, NULL) || value_test(L, 2, NULL))) {
-    lua_pushnumber(L, fasts[at].host_two(diag_to_number(L, 1, name), diag_to_number(L, 2, name)));
-    return 1;
-  }
-  front_at(L, f);
-  value_pair(L, 1, 2, name, &x, &y);
-  x = as_float(L, f->ir, x, name);
-  y = as_float(L, f->ir, y, name);
-  bool is_f32 = ct_inst(f->ir, x)->type == CT_f32;
-  value_push(L, ct_ir_binary(f->ir, is_f32 ? fasts[at].op : fasts[at].exact, x, y));
-  return 1;
-}
-
-static void add(lua_State *L, lua_CFunction call, size_t at, const char *name) {
-  lua_pushinteger(L, (lua_Integer)at);
-  lua_pushcclosure(L, call, 1);
-  lua_setfield(L, -2, name);
 }
 
 void bind_open_math(lua_State *L) { /* language table on top */
-  for (size_t i = 0; i < CT_ARRAY_LEN(pairs); i++) {
-    add(L, call_pair, i, ct_ops[pairs[i].op].text);
-  }
   for (size_t i = 0; i < CT_ARRAY_LEN(kinds); i++) {
-    add(L, call_kind, i, kinds[i].name);
+    lua_pushinteger(L, (lua_Integer)i);
+    lua_pushcclosure(L, call_kind, 1);
+    lua_setfield(L, -2, kinds[i].name);
   }
   lua_pushcfunction(L, lang_sincos);
   lua_setfield(L, -2, "sincos");
   lua_pushcfunction(L, lang_mulhi);
   lua_setfield(L, -2, "mulhi");
-  lua_createtable(L, 0, (int)CT_ARRAY_LEN(fasts));
-  for (size_t i = 0; i < CT_ARRAY_LEN(fasts); i++) {
-    add(L, fasts[i].host != NULL ? call_fast : call_fast_two, i, fast_name(i) + sizeof "fast." - 1);
-  }
+  lua_newtable(L);
+  add_functions(L);
   lua_setfield(L, -2, "fast");
 }

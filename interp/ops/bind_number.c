@@ -23,6 +23,9 @@ static const struct {
 #define MATH(c_function) .host = (c_function)
 #define BITS .is_of_bits = true
 #define NONE .host = NULL
+#define MATH2(...) NONE /* bind_math.c */
+#define FAST(...) NONE
+#define FAST2(...) NONE
 #define PURE(NAME, text, n, result, types, traits, lang, ...) [CT_OP_##NAME] = {lang},
 #define OP(...)
 #include "runtime/ir/ops.def"
@@ -43,8 +46,7 @@ static int call_unary(lua_State *L) {
   CtVal x = value_operand(L, 1, ct_ops[op].text);
   value_check_number(L, f->ir, x, ct_ops[op].text);
   x = value_as_float(L, x);
-  bool is_double = op == CT_OP_EX2 && ct_inst(f->ir, x)->type == CT_f64;
-  value_push(L, ct_ir_unary(f->ir, is_double ? CT_OP_EXP2 : op, x));
+  value_push(L, ct_ir_unary(f->ir, op, x));
   return 1;
 }
 

@@ -46,6 +46,10 @@ static inline unsigned long long __umul64hi(unsigned long long x, unsigned long 
 }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
+/* Of plain numbers, for operations that CUDA has no such function for. */
+static inline double ct_rcp_f64(double x) { return 1.0 / x; }
+static inline double ct_div_f64(double x, double y) { return x / y; }
+
 /* Always inline, so that the loops over lanes of the CPU engine vectorise. */
 #define CT_FN(T, name, parameters, ...)                                                            \
   static inline __attribute__((always_inline)) T name parameters __VA_ARGS__
