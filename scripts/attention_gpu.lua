@@ -88,7 +88,7 @@ local problems <const> = {
   { "values of 128, causal", bf16, 192, 128, "hopper 128x128, D 192", { causal = true },
     share = 0.5 },
   { "values of 128 by mma", bf16, 192, 128, "mma 64x64", {} },
-  { "values of 192 beside", bf16, 192, 192, "hopper 128x64", {} },
+  { "values of 192 beside", bf16, 192, 192, "hopper 128x96", {} },
   { "f8e4m3, D 64", f8e4m3, 64, 64, "hopper 192x128, f8", {} },
   { "f8e4m3, D 64, causal", f8e4m3, 64, 64, "hopper 192x128, f8", { causal = true }, share = 0.5 },
   { "f8e4m3", f8e4m3, 128, 128, "hopper 192x96, f8", {} },

@@ -22,6 +22,7 @@ local known <const> = {
   ["hopper 192x80"] = { 128, 128, "hopper 64x128", bf16 },
   ["hopper 128x128"] = { 96, 96, "hopper 64x128", f16 },
   ["hopper 128x128, D 192"] = { 192, 128, "hopper 64x64", bf16 },
+  ["hopper 128x96"] = { 192, 192, "hopper 64x64", bf16 },
   ["hopper 128x64"] = { 256, 256, "hopper 64x64", bf16 },
   ["hopper 192x128, f8"] = { 64, 64, nil, f8e4m3 },
   ["hopper 192x96, f8"] = { 128, 128, nil, f8e4m3 },

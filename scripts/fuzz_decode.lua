@@ -159,6 +159,14 @@ local function errors(name, Q, K, V, options)
   return distance(host(O), host(R)), distance(host(LSE), host(RL))
 end
 
+-- The same of a random problem, another one where a block has no memory for it.
+local function errors_of_one(name)
+  local ok, off, off_lse = pcall(errors, name, problem(known[name]))
+  if ok then return off, off_lse end
+  if not tostring(off):find("make a tile smaller", 1, true) then error(off, 0) end
+  return errors_of_one(name)
+end
+
 math.randomseed(SEED)
 manual_seed(SEED)
 print(("1..%d"):format(#configs))
@@ -166,7 +174,7 @@ local failed = 0
 for i, name in ipairs(configs) do
   local worst = { 0, 0 }
   for _ = 1, CALLS do
-    for k, e in ipairs { errors(name, problem(known[name])) } do
+    for k, e in ipairs { errors_of_one(name) } do
       if e ~= e or e > worst[k] then worst[k] = e end
     end
   end

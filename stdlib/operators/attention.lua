@@ -51,6 +51,8 @@ M.configs = {
     stages = 2, registers = { 24, 240 } },
   { name = "hopper 128x128, D 192", template = HOPPER, sm = 90, depth = 192, depth_v = 128,
     rows = 128, keys = 128, stages = 2, registers = { 24, 240 } },
+  { name = "hopper 128x96", template = HOPPER, sm = 90, depth = 192, rows = 128, keys = 96,
+    stages = 2, registers = { 24, 240 } },
   { name = "hopper 128x64", template = HOPPER, sm = 90, depth = 256, rows = 128, keys = 64,
     stages = 2, registers = { 24, 240 } },
   { name = "hopper 192x128, f8", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,

@@ -81,9 +81,10 @@ local function steps_of(config, p)
   local by_config = scores.kept(made, variant.score)
   local by_text = by_config[config] or {}
   by_config[config] = by_text
-  local text = ("%s %d %s %s %s %s %s %s %s %s %s"):format(p.dtype.name, variant.depth,
-    variant.depth_v, variant.causal, variant.is_whole, variant.packed, p.deterministic,
-    variant.fused, variant.tail, variant.stay, variant.score and variant.score.text)
+  local text = ("%s %d %s %s %s %s %s %s %s %s %s %s"):format(p.dtype.name, variant.depth,
+    variant.depth_k, variant.depth_v, variant.causal, variant.is_whole, variant.packed,
+    p.deterministic, variant.fused, variant.tail, variant.stay,
+    variant.score and variant.score.text)
   by_text[text] = by_text[text] or template.make(variant)
   local steps = template.plan(p, by_text[text], variant)
   if p.score and p.score.sinks then steps[#steps + 1] = sinks.step(p, steps[1]) end

@@ -12,12 +12,27 @@ local each_head = tiles.each_head
 local M = {}
 
 local GROUP <const>, KEYS <const> = 128, 64 -- threads of a group; keys of its tile
+local COLUMNS <const> = 64 -- of depth in a factor, where there are several
 
 local Group = {}
 Group.__index = Group
 
--- The first columns of V in registers, and what else the products dP' multiply: {A, B} of each part
--- of the depth that is not held.
+-- What the products of keys and queries multiply: {A, B} of all of the depth or, where `depth` of
+-- it are not 0 by_depth, of each `width` columns of these from column number `first` * width on.
+local function factors_of(variant, plan, kq, keys, queries, stages, depth, width, first)
+  if first == 0 and (depth or variant.depth) == variant.depth then
+    return { { kq:partition_A(keys), kq:partition_B(queries) } }
+  end
+  local list = {}
+  for i = first, depth // width - 1 do
+    list[#list + 1] = { kq:partition_A(tile(keys, {KEYS, width}, {0, i})),
+      kq:partition_B(tile(queries, {plan.own_rows, width, stages}, {0, i, 0})) }
+  end
+  return list
+end
+
+-- The first columns of V in registers, and what else the products dP' multiply, as factors_of has
+-- it.
 local function held_of(variant, plan, t, thread)
   local mma, reader = plan.held:get_slice(thread), plan.read:get_slice(thread)
   local kq, columns = plan.KQ:get_slice(thread), variant.held
@@ -27,11 +42,9 @@ local function held_of(variant, plan, t, thread)
   end
   local held = { V = fragment(variant.dtype, plan.held:partition_shape_A{KEYS, columns}),
                  from = reader:partition_S(keys_at(0)), dO = mma:partition_B(queries_at(0)),
-                 rest = {} }
+                 rest = factors_of(variant, plan, kq, t.V, t.dO, plan.O_stages,
+                   variant.depth_v or variant.depth, columns, 1) }
   held.to = reader:retile_D(held.V)
-  for i = 1, variant.depth // columns - 1 do
-    held.rest[i] = { kq:partition_A(keys_at(i)), kq:partition_B(queries_at(i)) }
-  end
   return held
 end
 
@@ -48,8 +61,8 @@ local function new_group(variant, plan, args, smem, bars)
     own_K = variant.stay and smem.dK(_, _, number) or t.own_K,
     own_V = variant.stay and smem.dV(_, _, number) or t.own_V,
     first_row = by_depth and number * plan.own_rows or 0,
-    K = kq:partition_A(t.K), V = kq:partition_A(t.V),
-    Q = kq:partition_B(t.Q), dO = kq:partition_B(t.dO),
+    KQ = factors_of(variant, plan, kq, t.K, t.Q, variant.stages, variant.depth_k, COLUMNS, 0),
+    VdO = factors_of(variant, plan, kq, t.V, t.dO, plan.O_stages, variant.depth_v, COLUMNS, 0),
     S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
     P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
     dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
@@ -82,6 +95,20 @@ end
 local function begin(mma, A, B, C, options)
   wgmma_fence()
   gemm(mma, A, B, C, options)
+  wgmma_commit()
+end
+
+-- Products of factors whose B are in the slot of a ring, which are added to C, or replace it.
+local function add_factors(mma, factors, slot, C, adds)
+  for i, factor in ipairs(factors) do
+    gemm(mma, factor[1], factor[2](_, _, _, slot), C, {accumulate = adds or i > 1})
+  end
+end
+
+-- The same until wgmma_wait.
+local function begin_factors(mma, factors, slot, C)
+  wgmma_fence()
+  add_factors(mma, factors, slot, C, false)
   wgmma_commit()
 end
 
@@ -219,21 +246,18 @@ end
 function Group:begin_dP(slot)
   local plan, held = self.plan, self.held
   if not held then
-    begin(plan.KQ, self.V, self.dO(_, _, _, slot), self.dP, {accumulate = false})
+    begin_factors(plan.KQ, self.VdO, slot, self.dP)
     return
   end
   wgmma_fence()
   gemm(plan.held, held.V, held.dO(_, _, _, slot), self.dP, {accumulate = false})
-  for i = 1, #held.rest do
-    local V, dO = table.unpack(held.rest[i])
-    gemm(plan.KQ, V, dO(_, _, _, slot), self.dP)
-  end
+  add_factors(plan.KQ, held.rest, slot, self.dP, true)
   wgmma_commit()
 end
 
 -- S' of the tile in Q's slot is under way.
 function Group:begin_scores(slot)
-  begin(self.plan.KQ, self.K, self.Q(_, _, _, slot), self.S, {accumulate = false})
+  begin_factors(self.plan.KQ, self.KQ, slot, self.S)
 end
 
 -- The same of the next tile. Behind the last one that one comes again, so that the number of

@@ -106,7 +106,10 @@ end
 
 function M.variant(p, config)
   local fused = idle.lead(p, config, n_blocks_of(p, config)) ~= nil
-  return { fused = fused, tail = tail_plan(p, config) ~= nil,
+  -- The columns that products S' and dP' read: by_depth, those behind the last one are 0.
+  local function columns(d) return config.by_depth and cdiv(d, COLUMNS) * COLUMNS or nil end
+  return { fused = fused, depth_k = columns(p.depth), depth_v = columns(p.depth_v),
+           tail = tail_plan(p, config) ~= nil,
            stay = walk.is_for(p, config, n_tiles_of(p, config)),
            pair = pair.is_for(p, config), depth = config.depth,
            is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,

@@ -29,6 +29,6 @@ os.remove(path)
 -- expect: 75	plain, plain, sm75 64x64, plain, plain, plain, plain;	plain, plain, sm75 64x64, plain, plain, plain
 -- expect: 80	mma 128x64, mma 128x48, mma 128x48, mma 64x64, mma 128x48, plain, plain;	mma 128x64, mma 128x48, mma 128x48, mma 128x48, mma 128x48, plain
 -- expect: 89	mma 128x64, mma 128x32, mma 64x64, mma 64x64, mma 128x32, plain, plain;	mma 128x64, mma 64x64, mma 64x64, mma 64x64, mma 64x64, plain
--- expect: 90a	hopper 192x128, hopper 192x80, hopper 192x80, hopper 128x64, mma 128x48, plain, plain;	hopper 192x128, hopper 192x80, hopper 192x80, mma 128x48, refused, plain
+-- expect: 90a	hopper 192x128, hopper 192x80, hopper 192x80, hopper 128x96, mma 128x48, plain, plain;	hopper 192x128, hopper 192x80, hopper 192x80, mma 128x48, refused, plain
 -- expect: 100	mma 128x64, mma 128x48, mma 128x48, mma 64x64, mma 128x48, plain, plain;	mma 128x64, mma 128x48, mma 128x48, mma 128x48, mma 128x48, plain
 -- expect: 120	mma 128x64, mma 128x32, mma 64x64, mma 64x64, mma 128x32, plain, plain;	mma 128x64, mma 64x64, mma 64x64, mma 64x64, mma 64x64, plain

@@ -34,6 +34,7 @@ print(try("hopper 192x128", bf16, 1, 1, 1, 333, 100, 64, {causal = true}))      
 print(try("hopper 128x128", bf16, 1, 1, 1, 130, 140, 128, {lazy = true}))                -- expect: true
 print(try("hopper 192x80", bf16, 1, 2, 1, 70, 100, 96, {causal = true}))                 -- expect: true
 print(try("hopper 128x64", bf16, 1, 1, 1, 70, 100, 256, {}))                             -- expect: true
+print(try("hopper 128x96", bf16, 1, 1, 1, 70, 130, 192, {}))                             -- expect: true
 print(try("hopper 128x64", f16, 1, 1, 1, 140, 90, 192, {causal = true, checked = true})) -- expect: true
 print(try("hopper 192x128", f16, 1, 1, 1, 70, 100, 40, {}))                              -- expect: true
 
