@@ -40,6 +40,9 @@ local function config_of(p)
       config.k_blocks, steps = blocks, steps // blocks
     end
     if steps % 4 == 0 and chance(2) then config.turn, config.stages, config.depth = 4, 4, 4 end
+    if p.T.bits == 16 and not config.k_blocks and chance(3) then
+      config.groups, config.schedule = 2, "ping-pong"
+    end
     return config
   end
   local step = p.k % 128 == 0 and one_of{64, 128} or UNIT

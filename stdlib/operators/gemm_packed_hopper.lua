@@ -1,8 +1,8 @@
 -- gemm_packed_hopper.lua: products of f16 or bf16 and packed weights (packed_weights.lua) of more
--- rows than gemm_packed.lua takes, on Hopper: wgmma with the weight as operand A in registers. Each
--- lane brings its own codes and scales by cp.async. It makes numbers of them, times the scale and
--- rounded, while the products of the step before run. TMA brings activations, whose K a small
--- kernel has put in the order of the codes before (M.order). Blocks stay for many tiles.
+-- rows than gemm_packed.lua takes, on Hopper: wgmma with the weight as operand A in registers. TMA
+-- brings codes and scales to a ring. A lane makes numbers of its own, times the scale and rounded,
+-- while the products of the step before run. TMA also brings activations, whose K a small kernel
+-- has put in the order of the codes before (M.order). Blocks stay for many tiles.
 -- Of activations of 8 bits numbers become such without the scale, which is exact; each group's
 -- products are added in sums of their own, that are scaled in f32 and added to the others.
 -- In groups of rows each has a weight. The small kernel then also gathers rows by an index, and
@@ -11,6 +11,8 @@
 -- gemm_packed.lua does:
 --   groups   warp groups that multiply, each 64 rows of the weight: tile {64 groups, columns,
 --            128 bytes of K}
+--   schedule "ping-pong": two groups have a tile of 128 rows each, and one multiplies while the
+--            other stores
 --   lines    of 128 bytes of K in a step, 1 if that is absent: the tile's K
 --   stages   steps of K of activations in shared memory
 --   depth    the same of codes
@@ -26,21 +28,23 @@ local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local formats = require "cuttle.packed_formats"
 local hopper = require "cuttle.gemm_hopper_multiply"
+local loads = require "cuttle.gemm_packed_hopper_load"
 local operands = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
-local rasters = require "cuttle.raster"
 local stores = require "cuttle.gemm_packed_hopper_store"
 local tma = require "cuttle.tma_rules"
 local n_sms = require "cuttle.profile_device".n_sms
 local M = {}
 
 local GROUP <const>, WARP <const>, ROWS <const>, STRIP <const> = 128, 32, 64, 16
+local WARPS <const> = GROUP // WARP
+local WORDS <const>, PAIRS <const> = 4 * WARP, 8 -- of a strip: words of a unit, pairs of rows
 local STEP_BITS <const> = 1024 -- of activations
 local TILE <const> = 16 -- elements of K of a tile of codes
-local TOGETHER <const> = 16 -- rows of tiles
 local FIRST_ID <const> = 1 -- of the groups' named barriers
-local PASS <const> = 64 -- columns of C that are stored at a time
+-- Columns of C that are stored at a time, and by a group that has sums of 128 rows.
+local PASS <const>, NARROW_PASS <const> = 64, 32
 local LEAST <const>, MOST <const> = 64, 128 -- columns, where fewer may be multiplied
 local AHEAD <const> = 64 -- columns of a part of which two have sums of their own
 local kinds <const> = { -- atoms and their K
@@ -51,7 +55,7 @@ local kinds <const> = { -- atoms and their K
 --- Elements of K of a step of a configuration.
 function M.step(dtype, config) return STEP_BITS // dtype.bits * (config and config.lines or 1) end
 
---- One warp of the last warp group loads.
+--- The last warp group loads.
 function M.n_threads(config) return GROUP * (config.groups + 1) end
 
 --- Blocks that stay, as many as there are multiprocessors.
@@ -63,11 +67,21 @@ function M.grid(config, m, n, l, groups)
   return { math.min(tiles, n_sms(device()) * (config.min_blocks or 1)), 1, l }
 end
 
+-- Words of a packed weight as (n, those of a row, strips).
+local function in_strips(t, n, per_row)
+  local words = recast(t, u32)
+  return tma.mapped(view(words, layout{ n, per_row, size(words) // (n * per_row) }), 1)
+end
+
 --- What the kernel takes; p.ordered are the activations in the order of the codes.
-function M.args(config, p) -- luacheck: ignore 212
+function M.args(config, p)
   local w = p.packed
-  return { w.codes, w.scales, w.zeros or w.codes, tma.with_strides(p.ordered, 2),
-           tma.with_strides((p.pairs_C or p.C)(_, _, 0), 1) }
+  local unit = formats.unit(formats.formats[config.format])
+  local codes = in_strips(w.codes, WORDS, w.shape[2] // unit)
+  local n_groups = w.shape[2] // w.group
+  return { codes, in_strips(w.scales, PAIRS * w.scales.dtype.bits // 16, n_groups),
+           w.zeros and in_strips(w.zeros, PAIRS, n_groups) or codes,
+           tma.with_strides(p.ordered, 2), tma.with_strides((p.pairs_C or p.C)(_, _, 0), 1) }
 end
 
 -- {====== The order of K ======
@@ -130,64 +144,64 @@ end
 local function plan_of(variant)
   local format, dtype = formats.formats[variant.format], variant.dtype
   local columns, groups, k_blocks = variant.tile[2], variant.groups, variant.k_blocks or 1
-  local pass, step = math.min(PASS, columns // k_blocks), M.step(dtype, variant)
+  local parts, in_turns = variant.parts or 1, variant.schedule == "ping-pong"
+  local pass = math.min(in_turns and NARROW_PASS or PASS, columns // k_blocks)
   while columns // k_blocks % pass ~= 0 do pass = pass // 2 end
-  local kind, deep = table.unpack(kinds[dtype.name])
-  local parts = variant.parts or 1
+  local step, kind, deep = M.step(dtype, variant), table.unpack(kinds[dtype.name])
+  local together = in_turns and 1 or groups -- groups in one tile
   local plan = { format = format, unit = formats.unit(format), groups = groups,
+    in_turns = in_turns, together = together, high = variant.tile[1] // (ROWS * together),
     columns = columns, k_blocks = k_blocks, stored_columns = columns // k_blocks,
     spans = math.max(step // formats.span(variant.rows_of_group), 1), pass = pass,
-    mma = tiled_mma(("SM90_64x%dx%s"):format(columns, kind), {groups, 1, 1}), parts = parts,
-    part_mma = tiled_mma(("SM90_64x%dx%s"):format(columns // parts, kind), {groups, 1, 1}),
+    mma = tiled_mma(("SM90_64x%dx%s"):format(columns, kind), {together, 1, 1}), parts = parts,
+    part_mma = tiled_mma(("SM90_64x%dx%s"):format(columns // parts, kind), {together, 1, 1}),
     like = tiled_mma(("SM90_64x%dx%s"):format(pass, kind)), step = step, deep = deep,
     promotes = dtype.bits == 8, -- scales are of sums, and not of numbers
     turn = variant.turn or 2,
     acts = tile_to_shape(gmma_layout(dtype, "K", 128), {columns, step, variant.stages}) }
   plan.is_fixed = plan.turn % variant.stages == 0 and plan.turn % variant.depth == 0
     and not variant.odd
-  plan.units = step // plan.unit
-  plan.codes = layout{4, GROUP, plan.units, variant.depth, groups}
-  plan.scales = layout{variant.dtype_of_scales.bits // 16, GROUP, plan.spans, variant.depth, groups}
-  plan.zeros = layout{1, GROUP, plan.spans, variant.depth, groups}
+  plan.units, plan.line = step // plan.unit, M.step(dtype)
+  plan.strips = variant.tile[1] // STRIP
+  plan.words_of_pair = variant.dtype_of_scales.bits // 16
+  local n_groups, bits = math.max(step // variant.rows_of_group, 1), 0
+  local function ring(words, n)
+    bits = bits + u32.bits * words * n * plan.strips
+    return layout{words, n, plan.strips, variant.depth}
+  end
+  plan.codes = ring(WORDS, plan.units)
+  plan.scales = ring(PAIRS * plan.words_of_pair, n_groups)
+  plan.zeros = variant.has_zeros and ring(PAIRS, n_groups)
+  plan.coded_bytes = bits // 8
   plan.widths, plan.mmas = { columns }, {}
   if variant.grouped then plan.widths = widths_of(columns) end
   for i, n in ipairs(plan.widths) do
-    plan.mmas[i] = tiled_mma(("SM90_64x%dx%s"):format(n, kind), {groups, 1, 1})
+    plan.mmas[i] = tiled_mma(("SM90_64x%dx%s"):format(n, kind), {together, 1, 1})
   end
   stores.plan(variant, plan)
   plan.bytes = columns * step * dtype.bits // 8
+  local least = plan.widths[1]
+  plan.box = not plan.promotes and columns % least == 0 and least or columns -- rows that TMA brings
   return plan
 end
 
 -- {====== Codes ======
 
--- Where the lane's codes and scales of a strip of rows begin.
-local function start_of(lane, row, group)
-  local args = lane.args
-  local strip = min(row * (ROWS // STRIP) + lane.warp, args.n_strips - 1)
-  if group then strip = strip + group.g * args.n_strips end
-  return { codes = strip * args.n_units * WARP + lane.lane,
-           scales = strip * args.n_groups * 8 + lane.lane // 4 }
+-- Word i of the lane's scales or zero points of span v, of which a pair of rows has n.
+local function word_of(lane, ring, at, v, i, n)
+  local plan = lane.plan
+  local group = formats.group_of(lane.variant.rows_of_group, v * (plan.step // plan.spans),
+    lane.lane)
+  return ring[{n * (lane.lane // 4) + i, group, at.strip, at.slot}]
 end
 
--- Codes and scales of the lane's step of K are on their way to a stage.
-local function bring(lane, start, step, stage)
-  local plan, args = lane.plan, lane.args
-  local k = lane.k_first and step + lane.k_first or step
-  for u = 0, plan.units - 1 do
-    copy(args.codes(_, start.codes + (k * plan.units + u) * WARP), lane.codes(_, u, stage))
-  end
-  for v = 0, plan.spans - 1 do
-    local at = start.scales + 8 * formats.group_of(args.group,
-      k * plan.step + v * (plan.step // plan.spans), lane.lane)
-    copy(args.scales(_, at), lane.scales(_, v, stage))
-    if lane.zeros then copy(args.zeros(_, at), lane.zeros(_, v, stage)) end
-  end
+local function scale_of(lane, at, v, i)
+  return word_of(lane, lane.rings.scales, at, v, i, lane.plan.words_of_pair)
 end
 
--- Calls f(t, words, zero, v) for tiles of a stage: the four words of the tile's unit, and what
--- zeros(pair) returns for the zero points of its span v.
-local function each_tile_of(lane, stage, zeros, f)
+-- Calls f(t, words, zero, v) for tiles of the strip and slot `at`: the four words of the tile's
+-- unit, and what zeros(pair) returns for the zero points of its span v.
+local function each_tile_of(lane, at, zeros, f)
   local plan = lane.plan
   local tiles, words = plan.step // TILE, fragment(u32, 4)
   local of_span = tiles // plan.spans
@@ -196,32 +210,33 @@ local function each_tile_of(lane, stage, zeros, f)
     local v = t // of_span
     if t % of_span == 0 then
       local pair
-      if lane.zeros then pair = lane.zeros[{0, v, stage}] end
+      if lane.rings.zeros then pair = word_of(lane, lane.rings.zeros, at, v, 0, 1) end
       zero = zeros(pair)
     end
     if t % plan.format.tiles == 0 then
-      copy(lane.codes(_, t // plan.format.tiles, stage), words)
+      copy(tile(lane.rings.codes(_, t // plan.format.tiles, at.strip, at.slot), {4}, {lane.lane}),
+        words)
     end
     f(t, words, zero, v)
   end
 end
 
--- The lane's numbers of a stage, times their scales, to operand A (8,1,4).
-local function make_scaled(lane, stage, A)
+-- The lane's numbers of a strip, times their scales, to operand A (8,1,4).
+local function make_scaled(lane, at, A)
   local plan, factors, before = lane.plan, nil, nil
   local function zeros(pair) return plan.format.zeros(lane.variant.dtype, pair) end
-  each_tile_of(lane, stage, zeros, function(t, words, zero, v)
-    if v ~= before then factors, before = { formats.spread(lane.scales[{0, v, stage}]) }, v end
+  each_tile_of(lane, at, zeros, function(t, words, zero, v)
+    if v ~= before then factors, before = { formats.spread(scale_of(lane, at, v, 0)) }, v end
     operands.scaled(plan.format, lane.variant.dtype, words, t % plan.format.tiles, zero, factors,
       A(_, 0, t))
   end)
 end
 
 -- The same without scales, of 8 bits, to operand A (16,1,4), and the scales to factors (2,spans).
-local function make_narrow(lane, stage, A, factors)
+local function make_narrow(lane, at, A, factors)
   local plan, variant = lane.plan, lane.variant
   local made, unit = fragment(u32, {4, size(A, 2)}), plan.format.narrow[variant.dtype.name].unit
-  each_tile_of(lane, stage, plan.format.narrow_zeros, function(t, words, zero)
+  each_tile_of(lane, at, plan.format.narrow_zeros, function(t, words, zero)
     local first, i = t % 2 * 2, t // 2
     made[{first, i}], made[{first + 1, i}] =
       operands.narrow(plan.format, variant.dtype, words, t % plan.format.tiles, zero)
@@ -229,17 +244,17 @@ local function make_narrow(lane, stage, A, factors)
   copy(view(recast(made, variant.dtype), A.layout), A)
   for v = 0, plan.spans - 1 do
     local upper, lower = operands.scales(variant.dtype_of_scales, function(i)
-      return lane.scales[{i, v, stage}]
+      return scale_of(lane, at, v, i)
     end)
     factors[{0, v}], factors[{1, v}] = upper * unit, lower * unit
   end
 end
 
-local function make_numbers(lane, stage, held)
+local function make_numbers(lane, at, held)
   if lane.plan.promotes then
-    make_narrow(lane, stage, held.A, held.factors)
+    make_narrow(lane, at, held.A, held.factors)
   else
-    make_scaled(lane, stage, held.A)
+    make_scaled(lane, at, held.A)
   end
 end
 
@@ -251,45 +266,55 @@ end
 
 -- {====== The groups that multiply ======
 
-local function new_lane(variant, plan, args, rings, group, k_first)
+local function new_lane(variant, plan, rings, group)
   local i = threadIdx.x % GROUP
-  return { variant = variant, k_first = k_first, plan = plan, args = args, lane = i % WARP,
-    warp = i // WARP,
-    together = named_barrier(FIRST_ID + group, GROUP),
-    stored = plan.stored and rings.stored(_, _, _, group),
-    codes = rings.codes(_, i, _, _, group), scales = rings.scales(_, i, _, _, group),
-    zeros = variant.has_zeros and rings.zeros(_, i, _, _, group) }
+  local strip = i // WARP -- of the tile, its first one
+  if not plan.in_turns then strip = strip + group * WARPS end
+  return { variant = variant, plan = plan, lane = i % WARP, strip = strip, rings = rings,
+    coded = pipeline_state(variant.depth), together = named_barrier(FIRST_ID + group, GROUP),
+    stored = plan.stored and rings.stored(_, _, _, group) }
 end
 
--- The numbers of step k, which is in that stage, and codes of a later one are on their way.
-local function take(lane, block, start, k, stage, held)
-  local depth = lane.variant.depth
-  cp_async_wait(depth - 2)
-  make_numbers(lane, stage, held)
-  if k + depth - 1 < block.k_tiles then
-    bring(lane, start, k + depth - 1, (stage + depth - 1) % depth)
+-- Slot and parity of the codes of step s of a turn, the next one that is taken.
+local function place_of(lane, s)
+  local depth, coded = lane.variant.depth, lane.coded
+  if lane.plan.is_fixed then return s % depth, coded.parity ~ s // depth % 2 end
+  return coded.slot, coded.parity
+end
+
+-- The numbers of row i of step s of a turn; after the last row the slot is empty.
+local function take(lane, block, s, i, held)
+  local slot, parity = place_of(lane, s)
+  if i == 0 then block.coded_full[slot]:wait(parity) end
+  make_numbers(lane, { strip = lane.strip + i * WARPS, slot = slot }, held)
+  if i == lane.plan.high - 1 then
+    sync_warp()
+    if lane.lane == 0 then block.coded_empty[slot]:arrive() end
+    if not lane.plan.is_fixed then lane.coded:advance() end
   end
-  cp_async_commit()
 end
 
--- Calls f(k, s, slot, parity, stage) for the steps of K of a tile: s counts those of a turn, slot
--- and stage are where its activations and codes are.
+-- Calls f(k, s, slot, parity) for the steps of K of a tile: s counts those of a turn, slot is where
+-- its activations are.
 local function each_step(lane, block, state, f)
-  local plan, stages, depth = lane.plan, lane.variant.stages, lane.variant.depth
+  local plan, stages = lane.plan, lane.variant.stages
   local function step(k, s)
-    f(k, s, state.slot, state.parity, k % depth)
+    f(k, s, state.slot, state.parity)
     state:advance()
   end
   for turn in range(block.k_tiles // plan.turn) do
     for s = 0, plan.turn - 1 do
       local k = plan.turn * turn + s
       if plan.is_fixed then
-        f(k, s, s % stages, state.parity ~ s // stages % 2, s % depth)
+        f(k, s, s % stages, state.parity ~ s // stages % 2)
       else
         step(k, s)
       end
     end
-    if plan.is_fixed then state:advance(plan.turn) end
+    if plan.is_fixed then
+      state:advance(plan.turn)
+      lane.coded:advance(plan.turn)
+    end
   end
   if lane.variant.odd then step(block.k_tiles - 1, 0) end
 end
@@ -312,10 +337,10 @@ local function part_of(x, row, v, n)
   return tile(x, {size(x, 0), 1, size(x, 2) // n}, {0, row, v})
 end
 
--- The sums of a tile, whose codes up to the ring's depth are on their way, each group's apart, and
--- parts of the columns one after another: while the sums of one are scaled and added, the products
--- of the next run. While the first run, the numbers of the next step are made.
-local function multiply_apart(lane, block, state, start, tCsX, sums, held)
+-- The sums of a tile, each group's apart, and parts of the columns one after another: while the
+-- sums of one are scaled and added, the products of the next run. While the first run, the numbers
+-- of the next step are made.
+local function multiply_apart(lane, block, state, tCsX, sums, held)
   local plan, dtype = lane.plan, lane.variant.dtype
   local some, last = {}, plan.spans * plan.parts - 1
   local ahead = plan.parts > 1 and plan.columns // plan.parts <= AHEAD and 1 or 0
@@ -330,14 +355,14 @@ local function multiply_apart(lane, block, state, start, tCsX, sums, held)
     wgmma_commit()
   end
   clear(sums)
-  take(lane, block, start, 0, 0, held[0])
-  each_step(lane, block, state, function(k, s, slot, parity, stage)
-    local own, next_stage = held[s % 2], (stage + 1) % lane.variant.depth
+  take(lane, block, 0, 0, held[0])
+  each_step(lane, block, state, function(k, s, slot, parity)
+    local own = held[s % 2]
     block.full[slot]:wait(parity)
     for i = 0, last do
       for j = i == 0 and 0 or i + ahead, math.min(i + ahead, last) do begin(j, own, slot) end
       if i == 0 and k + 1 < block.k_tiles then
-        take(lane, block, start, k + 1, next_stage, held[1 - s % 2])
+        take(lane, block, s + 1, 0, held[1 - s % 2])
       end
       wgmma_wait(math.min(ahead, last - i))
       if i == last then release(block, slot) end
@@ -346,141 +371,99 @@ local function multiply_apart(lane, block, state, start, tCsX, sums, held)
   end)
 end
 
--- The same where numbers have their scales, of the first columns that the instruction has.
-local function multiply(lane, block, state, start, way, held)
-  local before = 0
-  each_step(lane, block, state, function(k, s, slot, parity, stage)
-    take(lane, block, start, k, stage, held[s % 2])
-    block.full[slot]:wait(parity)
-    wgmma_fence()
-    gemm(way.mma, held[s % 2].A, part_of(way.tCsX(_, _, _, slot), 0, 0, 1), way.sums,
-      {accumulate = k > 0})
-    wgmma_commit()
-    wgmma_wait(1)
-    if k > 0 then release(block, before) end
+-- The same where numbers have their scales, of the first columns that the instruction has. Rows of
+-- a step are multiplied one after another. `handed`: is called when the last products run.
+local function multiply(lane, block, state, way, held, handed)
+  local before, high = 0, lane.plan.high
+  each_step(lane, block, state, function(k, s, slot, parity)
+    for i = 0, high - 1 do
+      local own = held[(s * high + i) % 2]
+      take(lane, block, s, i, own)
+      if i == 0 then block.full[slot]:wait(parity) end
+      wgmma_fence()
+      gemm(way.mma, own.A, part_of(way.tCsX(_, _, _, slot), 0, 0, 1), way.sums[i],
+        {accumulate = k > 0})
+      wgmma_commit()
+      wgmma_wait(1)
+      if i == 0 and k > 0 then release(block, before) end
+    end
     before = slot
   end)
+  if handed then handed() end
   wgmma_wait(0)
   release(block, before)
-end
-
--- Calls f(row, column, group) of the block's tiles: columns first, which share the weight; of many
--- columns some rows of tiles at a time.
-local function each_tile(block, f)
-  if block.way then
-    grouping.each_tile(block.way, blockIdx.x, gridDim.x, function(group, i)
-      local n_columns = cdiv(group.rows, block.way.rows)
-      f(i // n_columns, i % n_columns, group)
-    end)
-    return
-  end
-  if block.tile ~= nil then
-    f(block.tile // block.n_columns, block.tile % block.n_columns)
-    return
-  end
-  for i in range(blockIdx.x, block.n_tiles, gridDim.x) do
-    if block.in_groups then
-      f(rasters.place({ tiles = block.tiles, order = "groups", group = TOGETHER }, i))
-    else
-      f(i // block.n_columns, i % block.n_columns)
-    end
-  end
-end
-
--- Codes of a tile's first steps are on their way.
-local function bring_first(lane, block, start)
-  for k = 0, lane.variant.depth - 2 do
-    if k < block.k_tiles then bring(lane, start, k, k) end
-    cp_async_commit()
-  end
 end
 
 -- What multiplies all columns of a tile, and before it in the list what multiplies the first ones
 -- only, for a group's last tile: {columns =, mma =, tCsX =, sums =}.
 local function ways_of(plan, rings, sums)
   local ways = {}
-  for i, mma in ipairs(plan.mmas) do
-    local columns = plan.widths[i]
-    ways[i] = { columns = columns, mma = mma,
-      tCsX = mma:get_slice(threadIdx.x):partition_B(rings.acts),
-      sums = tile(sums, {size(sums) * columns // plan.columns, 1, 1}, {0, 0, 0}) }
+  for w, mma in ipairs(plan.mmas) do
+    local columns, of_rows = plan.widths[w], {}
+    for i = 0, plan.high - 1 do
+      of_rows[i] = tile(sums, {size(sums, 0) * columns // plan.columns, 1, 1}, {0, i, 0})
+    end
+    ways[w] = { columns = columns, mma = mma, sums = of_rows,
+      tCsX = mma:get_slice(threadIdx.x % (plan.together * GROUP)):partition_B(rings.acts) }
   end
   return ways
 end
 
-local function multiply_all(variant, plan, args, rings, block, C, ending)
+local function multiply_all(variant, plan, rings, block, C, ending)
   local group = shfl_idx(threadIdx.x // GROUP, 0)
-  local lane = new_lane(variant, plan, args, rings, group, block.k_first)
-  local sums = fragment(f32, plan.mma:partition_shape_C{variant.tile[1], plan.columns})
+  local lane = new_lane(variant, plan, rings, group)
+  local sums = fragment(f32, plan.mma:partition_shape_C{ROWS * plan.together * plan.high,
+    plan.columns})
   local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
-  local tCsX = plan.part_mma:get_slice(threadIdx.x):partition_B(rings.acts)
+  local tCsX = plan.part_mma:get_slice(threadIdx.x % (plan.together * GROUP))
+    :partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
   local ways = ways_of(plan, rings, sums)
+  local mine, other -- barriers of groups that multiply in turn
+  local function handed() other:arrive() end
   -- Of the narrowest instruction with all of the columns that are left of the group.
-  local function multiply_by(i, start, left)
-    local way = ways[i]
-    if i == #ways or left <= way.columns then
-      return multiply(lane, block, state, start, way, held)
+  local function multiply_by(w, left)
+    local way = ways[w]
+    if w == #ways or left <= way.columns then
+      return multiply(lane, block, state, way, held, other and handed)
     end
-    multiply_by(i + 1, start, left)
+    multiply_by(w + 1, left)
   end
-  local function compute(start, left)
+  -- Beyond steps that another group takes.
+  local function skip(n)
+    state:advance(n)
+    lane.coded:advance(n)
+  end
+  local function compute(row, column, part)
+    local own = plan.in_turns and row * plan.high or row * plan.groups + group
+    if mine then mine:sync() end
     if plan.promotes then
-      multiply_apart(lane, block, state, start, tCsX, sums, held)
+      multiply_apart(lane, block, state, tCsX, sums, held)
     else
-      multiply_by(left and 1 or #ways, start, left)
+      multiply_by(part and 1 or #ways, part and part.rows - column * plan.columns)
     end
-    cp_async_wait(0)
-  end
-  -- Of groups a tile is stored while codes of the next one are on their way.
-  local n, before = 0, { row = 0, column = 0, g = 0, first = 0, rows = 0 }
-  local function store_before()
-    if n > 0 then stores.store(lane, C, before.row, before.column, sums, ending, before) end
-  end
-  each_tile(block, function(row, column, part)
-    local own = row * plan.groups + group
-    local start = start_of(lane, own, part)
-    bring_first(lane, block, start)
-    if part then
-      store_before()
-      n, before.row, before.column = n + 1, own, column
-      before.g, before.first, before.rows = part.g, part.first, part.rows
-      return compute(start, part.rows - column * plan.columns)
-    end
-    compute(start)
-    if variant.pdl then grid_dependency_wait() end
+    if mine then skip(block.k_tiles) end
+    if variant.pdl and not part then grid_dependency_wait() end
     local all, stored = sums, column
     if plan.k_blocks > 1 then
       all = hopper.add_up(plan, rings.sums, sums, threadIdx.x)
       stored = column * plan.k_blocks + cluster_rank()
     end
-    stores.store(lane, C, own, stored, all, ending)
-  end)
-  if variant.grouped then store_before() end
-  if threadIdx.x % GROUP == 0 then tma_store_wait(0) end
-end
-
--- {====== The group that loads ======
-
-local function load_all(variant, plan, rings, block, X)
-  if variant.pdl and not variant.grouped then grid_dependency_wait() end
-  local line, lines = M.step(variant.dtype), variant.lines or 1
-  local function boxes_of(x) return tile(x, {plan.columns, line}, {_, _}) end
-  local all = tma_tensor(X)
-  local state = pipeline_state(variant.stages, {parity = 1})
-  each_tile(block, function(row, column, group) -- luacheck: ignore 212
-    local boxes = boxes_of(group and domain_offset({group.first, 0}, all) or all)
-    for k in range(block.k_tiles) do
-      block.empty[state.slot]:wait(state.parity)
-      block.full[state.slot]:arrive_expect_tx(plan.bytes)
-      local at = block.k_first and block.k_first + k or k
-      for i = 0, lines - 1 do
-        tma_load(boxes(_, _, column, at * lines + i),
-          tile(rings.acts(_, _, state.slot), {plan.columns, line}, {0, i}), block.full[state.slot])
-      end
-      state:advance()
+    for i = 0, plan.high - 1 do
+      stores.store(lane, C, own + i, stored, tile(all, {size(all, 0), 1, 1}, {0, i, 0}), ending,
+        part)
     end
-  end)
+  end
+  if plan.in_turns then
+    mine = named_barrier(FIRST_ID + plan.groups + group, 2 * GROUP)
+    other = named_barrier(FIRST_ID + plan.groups + 1 - group, 2 * GROUP)
+    if group == 1 then other:arrive() end
+    skip(group * block.k_tiles)
+    loads.each_tile(block, group, 2, compute)
+  else
+    loads.each_tile(block, 0, 1, compute)
+  end
+  if threadIdx.x % GROUP == 0 then tma_store_wait(0) end
 end
 
 -- {====== The kernel ======
@@ -493,17 +476,18 @@ function M.make(variant)
     local rings = { acts = shared(variant.dtype, plan.acts), codes = shared(u32, plan.codes),
       scales = shared(u32, plan.scales), zeros = variant.has_zeros and shared(u32, plan.zeros),
       stored = plan.stored and shared(variant.c_dtype,
-        tile_to_shape(plan.stored, {plan.high, plan.pass, plan.buffers, plan.groups})) }
-    local full, empty = mbarrier(variant.stages, 1), mbarrier(variant.stages, plan.groups)
+        tile_to_shape(plan.stored, {plan.stored_rows, plan.pass, plan.buffers, plan.groups})) }
+    local full, empty = mbarrier(variant.stages, 1), mbarrier(variant.stages, plan.together)
+    local coded_full = mbarrier(variant.depth, 1)
+    local coded_empty = mbarrier(variant.depth, plan.together * WARPS)
     local k = size(X, 1)
     local n_weights = size(C, 0) * (variant.glu and 2 or 1) -- rows of the weight
-    local args = { codes = formats.static(codes, 4), zeros = formats.static(zeros, 1),
-      scales = recast(formats.static(scales, 2), u32), n_strips = cdiv(n_weights, STRIP),
-      n_units = k // plan.unit, n_groups = k // variant.rows_of_group,
-      group = variant.rows_of_group }
+    local args = { codes = codes, scales = scales, zeros = zeros,
+      n_strips = cdiv(n_weights, STRIP) }
     local n_columns = cdiv(size(C, 1), plan.columns)
     local n_rows, list = cdiv(n_weights, variant.tile[1]), {...}
-    local block = { full = full, empty = empty, k_tiles = k // plan.step // plan.k_blocks,
+    local block = { full = full, empty = empty, coded_full = coded_full,
+      coded_empty = coded_empty, k_tiles = k // plan.step // plan.k_blocks,
       n_columns = n_columns, n_tiles = n_columns * n_rows, tiles = { n_rows, n_columns },
       in_groups = plan.promotes }
     if plan.k_blocks > 1 then
@@ -527,11 +511,11 @@ function M.make(variant)
     end
     if threadIdx.x >= plan.groups * GROUP then
       if variant.registers then setmaxnreg(variant.registers[1]) end
-      if threadIdx.x == plan.groups * GROUP then load_all(variant, plan, rings, block, X) end
+      loads.load(variant, plan, rings, block, X, args)
       if plan.k_blocks > 1 then sync_cluster() end -- sums are there
     else
       if variant.registers then setmaxnreg(variant.registers[2]) end
-      multiply_all(variant, plan, args, rings, block, C, ending)
+      multiply_all(variant, plan, rings, block, C, ending)
     end
     if plan.k_blocks > 1 then sync_cluster() end -- others may still read sums
   end, {min_blocks = variant.min_blocks, emission = variant.emission})

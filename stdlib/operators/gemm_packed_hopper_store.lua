@@ -13,14 +13,14 @@ local WORDS <const> = 16 -- of 32 elements, which have an order
 
 --- Adds to the kernel's plan what is stored, of C of 16 bits.
 function M.plan(variant, plan)
-  plan.high = variant.glu and ROWS // 2 or ROWS -- of what is stored
+  plan.stored_rows = variant.glu and ROWS // 2 or ROWS -- of what is stored
   if variant.c_dtype.bits ~= 16 then return end
-  local line = gmma_layout(variant.c_dtype, "MN", plan.high * variant.c_dtype.bits // 8)
+  local line = gmma_layout(variant.c_dtype, "MN", plan.stored_rows * variant.c_dtype.bits // 8)
   plan.buffers = BUFFERS
   if plan.k_blocks > 1 then plan.buffers = math.min(BUFFERS, plan.stored_columns // plan.pass) end
-  plan.stored = tile_to_shape(line, {plan.high, plan.pass, plan.buffers})
+  plan.stored = tile_to_shape(line, {plan.stored_rows, plan.pass, plan.buffers})
   plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
-  local along = plan.high // VECTOR
+  local along = plan.stored_rows // VECTOR
   plan.by_rows = tiled_copy(atom("UniversalCopy<u16>", variant.c_dtype),
     layout{along, GROUP // along}, layout{VECTOR, 1})
 end
@@ -88,7 +88,7 @@ local function mover(lane, C, part)
   end
   local thr = plan.by_rows:get_slice(threadIdx.x % GROUP)
   return function(memory, row, column)
-    local places = thr:partition_S(tile(part.places, {plan.high, plan.pass}, {row, column}))
+    local places = thr:partition_S(tile(part.places, {plan.stored_rows, plan.pass}, {row, column}))
     nested.store(part.rows, nested.rows(part.rows, places), places, thr:partition_S(memory))
   end
 end

@@ -61,6 +61,15 @@ local function operand_trouble(p, w)
   end
 end
 
+-- Why fields that somebody wants are none of gemm_packed_hopper.lua for the problem, or nil.
+local function row_trouble(p, row)
+  if p.groups and row.k_blocks then return "blocks that share K take no groups" end
+  if row.schedule and (row.schedule ~= "ping-pong" or row.groups ~= 2 or row.k_blocks
+    or is_narrow(p.dtype)) then
+    return 'a schedule is "ping-pong", of 2 groups, all of K and types of 16 bits'
+  end
+end
+
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
 local function hopper_trouble(p, w, row)
   local deep = (row and row.turn or row and row.k_blocks and 2 or 1) * (row and row.k_blocks or 1)
@@ -69,7 +78,8 @@ local function hopper_trouble(p, w, row)
   local why = operand_trouble(p, w)
   if why then return why end
   if p.beta ~= 0 or reduce.has_reduced(p.named) then return "beta or an output is given" end
-  if p.groups and row and row.k_blocks then return "blocks that share K take no groups" end
+  why = row and row_trouble(p, row)
+  if why then return why end
   if p.groups and p.c_dtype == f32 and not p.glu then return nil end -- threads store elements
   if p.c_dtype.bits ~= 16 then return ("C is %s, which is not of 16 bits"):format(p.c_dtype) end
   if p.glu and not p.groups then return "glu is for groups only" end
@@ -186,10 +196,15 @@ end
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.
 -- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
 -- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
+-- `most_k`: groups multiply in turn where an epilogue follows little of K.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     of_group = 512 },
   { columns = 256, groups = 1, stages = 4, min_blocks = 1, of_group = 512 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
+    schedule = "ping-pong", depth = 4, only_groups = true, most_k = 1024 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, lines = 2,
+    least_group = 64, only_groups = true },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     only_groups = true },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
@@ -240,6 +255,7 @@ local function is_for(row, p, w)
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
+    and p.k <= (row.most_k or math.huge)
     and (not row.only or row.only == p.dtype.name)
     and (not row.lines or formats.formats[w.type].bits == LINED_BITS)
     and n >= (row.least_rows or 0)
@@ -276,10 +292,10 @@ end
 
 local function of_many(config, p, row)
   for key, value in pairs(row) do config[key] = value end
-  config.of_group, config.only_groups = nil, nil
+  config.of_group, config.only_groups, config.most_k = nil, nil, nil
   config.template = HOPPER
-  config.depth = DEPTH_BITS // formats.formats[config.format].bits * p.dtype.bits // 16
-    // (config.lines or 1)
+  config.depth = config.depth or DEPTH_BITS // formats.formats[config.format].bits
+    * p.dtype.bits // 16 // (config.lines or 1)
 end
 
 -- As many steps of K in a turn of the loop as make all addresses constants, if K has these. With
@@ -333,13 +349,15 @@ local function config_of(p, w, template, row, wanted)
     config.odd = not config.turn and p.k // config.step % 2 == 1 or nil
   end
   if not is_many and not wanted then fit_shared(config, p) end
-  config.tile = { is_many and 64 * config.groups or 16 * config.strips,
+  local in_turns = config.schedule == "ping-pong"
+  config.tile = { is_many and ROWS * (in_turns and 2 or config.groups) or 16 * config.strips,
                   is_many and config.columns or 8 * config.columns, config.step }
   config.name = ("packed%s %dx%dx%d, %s"):format(is_many and " hopper" or "", config.tile[1],
     config.tile[2], config.tile[3], w.type)
   if p.groups and not is_many then
     config.name = ("%s, warps %d"):format(config.name, config.warps)
   end
+  if in_turns then config.name = config.name .. ", ping-pong" end
   if config.k_blocks then config.name = ("%s, K in %d"):format(config.name, config.k_blocks) end
   if config.most then config.name = ("%s, %d stages"):format(config.name, config.stages) end
   return M.kept(config)

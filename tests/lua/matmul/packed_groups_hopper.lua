@@ -11,11 +11,18 @@ try("u4", f16, {groups = 1, columns = 64}, {G = 5, N = 72, K = 128, group = 32, 
   scatter = true, add = true, C = f32})
 try("u4", bf16, {groups = 1, columns = 64, turn = 4, stages = 4, depth = 4}, {G = 4, N = 64,
   K = 256, group = 256, M = 90, T = 90, glu = true})
+-- Groups that multiply in turn, of a last tile that is narrow, and of no more than one tile.
+local in_turn = {groups = 2, schedule = "ping-pong", columns = 128, stages = 4, depth = 4}
+try("u4", bf16, in_turn, {G = 5, N = 264, K = 128, group = 64, M = 400, T = 400, has_zeros = true})
+try("u8", f16, in_turn, {G = 3, N = 144, K = 192, group = 32, M = 90, T = 9, gather = true,
+  glu = true})
 -- expect: packed hopper 64x64x64, u4	nil
 -- expect: packed hopper 128x32x64, u8	nil
 -- expect: packed hopper 64x128x64, f4e2m1	nil
 -- expect: packed hopper 64x64x64, u4	nil
 -- expect: packed hopper 64x64x64, u4	nil
+-- expect: packed hopper 128x128x64, u4, ping-pong	nil
+-- expect: packed hopper 128x128x64, u8, ping-pong	nil
 
 -- A layer both of whose products are by wgmma, so that the first stores in the order of the codes,
 -- beside one whose second product is not.
