@@ -95,8 +95,7 @@ static bool is_seen(const Touch *t, const CtCheckEvent *old, int lane, bool old_
   if (by_agent && old->job != e->job) {
     return ct_ranks_is_seen(t->k, old, e, lane);
   }
-  return !by_agent || g->proxied == NULL || atomic_load(&g->proxied[e->block]) > old->seq ||
-         atomic_load(&g->proxied[old->block]) > old->seq;
+  return !by_agent || ct_global_is_fenced(g, old, e);
 }
 
 /* Is it the work of an agent, whose end the clocks know? */

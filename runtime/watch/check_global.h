@@ -131,6 +131,13 @@ static inline void ct_global_copy_done(const CtGlobal *g, uint32_t number,
   __atomic_store_n(&e->done, wait->seq, __ATOMIC_RELEASE);
 }
 
+/* Has a block of either side called fence_proxy_async("global") since the older access, of the same launch? */
+static inline bool ct_global_is_fenced(const CtGlobal *g, const CtCheckEvent *old,
+                                       const CtCheckEvent *now) {
+  return g->proxied == NULL || atomic_load(&g->proxied[now->block]) > old->seq ||
+         atomic_load(&g->proxied[old->block]) > old->seq;
+}
+
 /* check_sums.c: compares two atomic accesses of a launch, the later one by k's block. */
 void ct_sums_look(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
                   const CtCheckEvent *old, CtLanePair lanes, int64_t off);

@@ -266,8 +266,8 @@ enum { CT_EARLY_WRITE = 1, CT_EARLY_WROTE = 2 }; /* flags: this one writes; the 
 enum { CT_BARRIER_WARP, CT_BARRIER_ENDED, CT_BARRIER_ENDED_GRID };
 /* extra: the result that it has in its type. operands: of the operation; [0]: the exact sum */
 /* How a CT_CHECK_ORDER comes about: a flag orders the threads, but not their sums; nothing orders the sums of a launch that
-   promises to be deterministic. */
-enum { CT_SUMS_OF_TURNS, CT_SUMS_PROMISED };
+   promises to be deterministic; no proxy fence lies between what TMA adds in two blocks. */
+enum { CT_SUMS_OF_TURNS, CT_SUMS_PROMISED, CT_SUMS_UNFENCED };
 
 /* check_sums.c: has the launch promised an order of what this access adds? Reports two such that have none. */
 bool ct_sums_are_promised(const CtCheckWorker *k, const CtAccess *a);

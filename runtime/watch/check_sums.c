@@ -55,25 +55,36 @@ void ct_sums_note(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now, 
 /* Is it the work of an agent, whose end only a wait tells? */
 static bool is_awaited(const CtCheckEvent *old) { return old->agent == CT_AGENT_BULK_WRITE; }
 
-void ct_sums_look(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
-                  const CtCheckEvent *old, CtLanePair lanes, int64_t off) {
+/* In two blocks, TMA adds in one order only if a proxy fence lies between (PTX ISA, Causality Order). */
+static bool is_fenced(const CtCheckWorker *k, const CtCheckEvent *now, const CtCheckEvent *old) {
+  return old->job != now->job || old->block == now->block || now->agent == CT_AGENT_NONE ||
+         !is_awaited(old) || ct_global_is_fenced(k->check->global, old, now);
+}
+
+/* Do both add floats, and rely on an order although the launch promises none? Their threads are ordered by a flag. */
+static bool is_of_turns(const CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
+                        const CtCheckEvent *old, CtLanePair lanes) {
   const CtSimtProgram *p = k->k->job->program;
   CtCheckEvent begun = *old;
   begun.agent = CT_AGENT_NONE;
-  if (ct_sums_are_promised(k, a) || promises(job_of(k, old), k, a)) {
-    bool is_ordered = old->job == now->job
-                          ? ct_is_before(k, old, now, lanes, is_awaited(old), false)
-                          : ct_ranks_has_order(k, old, lanes.old, now, lanes.now);
-    if (!is_ordered) {
-      ct_sums_note(k, a, now, lanes.now, old, lanes.old, off);
-    }
+  return is_awaited(old) && old->job == now->job && old->block != now->block &&
+         ct_is_float(a->buf->dtype) && is_sum(p, old->in) && is_sum(p, now->in) &&
+         ct_flag_knows(k, now->warp, lanes.now, &begun, lanes.old);
+}
+
+void ct_sums_look(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *now,
+                  const CtCheckEvent *old, CtLanePair lanes, int64_t off) {
+  bool is_promised = ct_sums_are_promised(k, a) || promises(job_of(k, old), k, a);
+  if (!is_sum(job_of(k, old)->program, old->in) ||
+      (!is_promised && !is_of_turns(k, a, now, old, lanes))) {
     return;
   }
-  if (!is_awaited(old) || old->job != now->job || old->block == now->block ||
-      !ct_is_float(a->buf->dtype) || !is_sum(p, old->in) || !is_sum(p, now->in) ||
-      ct_is_before(k, old, now, lanes, true, false) ||
-      !ct_flag_knows(k, now->warp, lanes.now, &begun, lanes.old)) {
-    return;
+  bool is_ordered = old->job == now->job ? ct_is_before(k, old, now, lanes, is_awaited(old), false)
+                                         : ct_ranks_has_order(k, old, lanes.old, now, lanes.now);
+  if (!is_ordered || !is_fenced(k, now, old)) {
+    note(k, a, now, lanes.now, old, lanes.old, off,
+         is_ordered    ? CT_SUMS_UNFENCED
+         : is_promised ? CT_SUMS_PROMISED
+                       : CT_SUMS_OF_TURNS);
   }
-  note(k, a, now, lanes.now, old, lanes.old, off, CT_SUMS_OF_TURNS);
 }

@@ -549,6 +549,10 @@ static const struct {
      "order: %w gets a float from %t%g, and one from %o%h at %m, in an order that nothing fixes: sums "
      "round as they come, and the launch says deterministic = true; let a barrier or a flag order "
      "them, or add in a fixed order"},
+    {CT_CHECK_ORDER, CT_SUMS_UNFENCED,
+     "order: %w gets a float from %t%g, and one from %o%h at %m: the threads are in order, but TMA adds by "
+     "another path, which no fence between the two orders; call fence_proxy_async(\"global\") after "
+     "the flag is read, or before it is set"},
     {CT_CHECK_ORDER, ANY,
      "order: %w gets a float from %t%g, and one from %o%h at %m: a flag orders the threads, but not "
      "the sums, which round as they come; a copy of TMA adds until its thread has passed a "

@@ -1,5 +1,6 @@
 // two_stores_meet.cu: as the sums of latent decoding: a group of 128 threads stores two rows to each of two places in turn,
-// all groups meet at a named barrier, and two groups read them. Does compute-sanitizer's racecheck report hazards?
+// all groups meet at a named barrier, and two groups read them. racecheck of compute-sanitizer reports hazards where the
+// first group meets at a barrier of its own, too (`turns`), although that program is right; see docs/measurements.md.
 // Usage: nvcc -arch=sm_90a two_stores_meet.cu -o two_stores_meet
 //        compute-sanitizer --tool racecheck ./two_stores_meet WAY
 // WAY, of which all but the last two are right programs:
