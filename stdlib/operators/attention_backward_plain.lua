@@ -2,26 +2,17 @@
 -- depth, by plain arithmetic: one kernel for dQ, one for dK and dV, which compute the scores again.
 -- A warp owns ROWS queries, or keys; a block's warps share blocks of the others, one for each lane.
 local packed = require "cuttle.attention_backward_packed"
+local plain = require "cuttle.attention_plain"
 local rows = require "cuttle.attention_backward_rows"
 local M = {}
 
 local LANES <const>, WARPS <const>, ROWS <const> = 32, 4, 4
 local TILE <const> = WARPS * ROWS
+local load_rows, add_rows = plain.load_rows, plain.add_rows
 
 function M.trouble() end
 
 function M.variant(p) return { depth = p.depth, depth_v = p.depth_v } end
-
--- Copies `n` rows of a head (S,D), from row `first` on, to shared memory as f32; rows behind the
--- last are 0.
-local function load_rows(t, sT, n, depth, first)
-  for i in range(threadIdx.x, n * depth, LANES * WARPS) do
-    local j, d = i // depth, i % depth
-    local value = 0.0
-    if first + j < size(t, 0) then value = cast(t[{first + j, d}], f32) end
-    sT[{j, d}] = value
-  end
-end
 
 local function new_tile(n, depth) return shared(f32, layout({n, depth}, {depth + 1, 1})) end
 
@@ -50,20 +41,6 @@ local function products(at, variant, row, lane)
     for d in range(depth_v) do dp = dp + at.own[2][{row, d}] * at.other[2][{lane, d}] end
   end
   return s, dp
-end
-
--- Adds to sums (columns,ROWS) the lanes' rows of tile times their factors.
-local function add_rows(sums, factors, sT, depth, lane)
-  for j in range(LANES) do
-    for r = 0, ROWS - 1 do
-      local factor = shfl_idx(factors[r], j)
-      for i = 0, cdiv(depth, LANES) - 1 do
-        local d = i * LANES + lane
-        sums[{i, r}] = sums[{i, r}]
-          + factor * sT[{j, depth % LANES == 0 and d or min(d, depth - 1)}]
-      end
-    end
-  end
 end
 
 local function store_rows(sums, t, depth, first, lane, factor)

@@ -21,12 +21,14 @@ function M.order(_, p)
            { "blocks", ("%d keys each, the first block first"):format(LANES) } }
 end
 
--- A block of keys or values in shared memory, f32; rows behind the last are 0.
-local function load_block(t, place, sT, depth, first, last)
-  for i in range(threadIdx.x, LANES * depth, LANES * WARPS) do
+--- Copies `n` rows of a head (S,D), from row `first` on, to shared memory as f32; rows from `last`
+--- on, or behind the last one, are 0. For attention_backward_plain.lua, too.
+function M.load_rows(t, sT, n, depth, first, last)
+  last = last or size(t, 0)
+  for i in range(threadIdx.x, n * depth, LANES * WARPS) do
     local j, d = i // depth, i % depth
     local value = 0.0
-    if first + j < last then value = cast(t[{first + j, d, place.head, place.batch}], f32) end
+    if first + j < last then value = cast(t[{first + j, d}], f32) end
     sT[{j, d}] = value
   end
 end
@@ -73,96 +75,107 @@ local function kept(variant, operands, at, p, query, key)
   return p * variant.score:kept_factor(operands, { q = query, k = key, h = at.head, b = at.b })
 end
 
+-- {====== The work of a warp ======
+-- w: variant, operands and scales; at (see place_of), first, the block's first query; warp, lane;
+-- sQ, sK, sV in shared memory; and of each of the warp's rows tops, sums, scores and out.
+
+local function row_of(w, r) return w.first + w.warp * ROWS + r end
+
+-- The products of the warp's queries with the lane's key.
+local function multiply(w)
+  clear(w.scores)
+  for d in range(w.variant.depth) do
+    for r = 0, ROWS - 1 do
+      w.scores[r] = w.scores[r] + w.sQ[{w.warp * ROWS + r, d}] * w.sK[{w.lane, d}]
+    end
+  end
+end
+
+-- Scores of the lane's key become probabilities below the new top; what there is shrinks to it.
+local function take_scores(w, key, c, of_values)
+  for r = 0, ROWS - 1 do
+    local s = score_of(w.variant, w.operands, w.at, w.scores[r], row_of(w, r), key, c)
+    local top = max(w.tops[r], warp_reduce(s, "max"))
+    local base = where(top == -math.huge, 0.0, top)
+    local p = exp2(s - base)
+    local shrink = exp2(w.tops[r] - base)
+    w.tops[r] = top
+    w.sums[r] = w.sums[r] * shrink + p
+    w.scores[r] = kept(w.variant, w.operands, w.at, p, row_of(w, r), key) * of_values
+    for i = 0, size(w.out, 0) - 1 do w.out[{i, r}] = w.out[{i, r}] * shrink end
+  end
+end
+
+--- Adds to sums (columns,ROWS) the lanes' rows of a tile times their factors.
+function M.add_rows(sums, factors, sT, depth, lane)
+  for j in range(LANES) do
+    for r = 0, ROWS - 1 do
+      local factor = shfl_idx(factors[r], j)
+      for i = 0, cdiv(depth, LANES) - 1 do
+        local d = i * LANES + lane
+        sums[{i, r}] = sums[{i, r}]
+          + factor * sT[{j, depth % LANES == 0 and d or min(d, depth - 1)}]
+      end
+    end
+  end
+end
+
+local function store_row(w, r, O, LSE)
+  local variant, at, depth_v = w.variant, w.at, w.variant.depth_v
+  local top, sum, shrink, row = w.tops[r], warp_reduce(w.sums[r], "add"), 1.0, row_of(w, r)
+  local sink = scores_of.sink(variant, w.operands, at)
+  if sink ~= nil then top, sum, shrink = softmax.with_sink(top, sum, sink) end
+  local factor = where(sum == 0.0, 0.0, shrink / sum)
+  local of_result = scales_of.of_result(w.scales, at, at.kv_head)
+  if of_result ~= nil then factor = factor * of_result end
+  if row < at.n_q then
+    for i = 0, size(w.out, 0) - 1 do
+      local d = i * LANES + w.lane
+      if depth_v % LANES == 0 or d < depth_v then
+        O[{at.q + row, d, at.head, at.batch}] = cast(w.out[{i, r}] * factor, O.dtype)
+      end
+    end
+    if variant.lse and w.lane == 0 then
+      LSE[{at.q + row, at.head, at.batch}] = (top + log2(sum)) * LN_2
+    end
+  end
+end
+
 function M.make(variant)
   local depth, depth_v = variant.depth, variant.depth_v
-  local columns = cdiv(depth_v, LANES)
 
   return kernel(variant.name, function(Q, K, V, O, LSE, spans, group, c, ...)
-    local sQ = shared(f32, row_major{TILE, depth})
-    local sK = shared(f32, layout({LANES, depth}, {depth + 1, 1}))  -- a lane reads a row
-    local sV = shared(f32, row_major{LANES, depth_v})
-    local at = place_of(variant, Q, K, spans, group)
-    local warp, lane = threadIdx.x // LANES, threadIdx.x % LANES
-    local first = blockIdx.x * TILE
-    local rows = {head = at.head, batch = at.batch}
-    local kv = {head = at.kv_head, batch = at.batch}
+    local w = { variant = variant, at = place_of(variant, Q, K, spans, group),
+      first = blockIdx.x * TILE, warp = threadIdx.x // LANES, lane = threadIdx.x % LANES,
+      sQ = shared(f32, row_major{TILE, depth}),
+      sK = shared(f32, layout({LANES, depth}, {depth + 1, 1})),  -- a lane reads a row
+      sV = shared(f32, row_major{LANES, depth_v}),
+      tops = fragment(f32, ROWS), sums = fragment(f32, ROWS), scores = fragment(f32, ROWS),
+      out = fragment(f32, {cdiv(depth_v, LANES), ROWS}) }
+    local at = w.at
+    local keys, values = K(_, _, at.kv_head, at.batch), V(_, _, at.kv_head, at.batch)
+    M.load_rows(Q(_, _, at.head, at.batch), w.sQ, TILE, depth, at.q + w.first, at.q + at.n_q)
+    fill(w.tops, -math.huge)
+    clear(w.sums)
+    clear(w.out)
 
-    for i in range(threadIdx.x, TILE * depth, LANES * WARPS) do
-      local row, d = i // depth, i % depth
-      local value = 0.0
-      if first + row < at.n_q then
-        value = cast(Q[{at.q + first + row, d, rows.head, rows.batch}], f32)
-      end
-      sQ[{row, d}] = value
-    end
-    local tops, sums = fragment(f32, ROWS), fragment(f32, ROWS)
-    local out, scores = fragment(f32, {columns, ROWS}), fragment(f32, ROWS)
-    fill(tops, -math.huge)
-    clear(sums)
-    clear(out)
-
-    local scales, operands = scales_of.split(variant, ...)
-    if scales then c = c * scales_of.of_queries(scales, at, at.kv_head, first) end
-    local from, seen = seen_by(variant, operands, at, first, min(first + TILE, at.n_q))
+    w.scales, w.operands = scales_of.split(variant, ...)
+    if w.scales then c = c * scales_of.of_queries(w.scales, at, at.kv_head, w.first) end
+    local from, seen = seen_by(variant, w.operands, at, w.first, min(w.first + TILE, at.n_q))
     for j0 in range(from, seen, LANES) do
       sync_threads()
-      load_block(K, kv, sK, depth, at.k + j0, at.k + at.n_k)
-      load_block(V, kv, sV, depth_v, at.k + j0, at.k + at.n_k)
+      M.load_rows(keys, w.sK, LANES, depth, at.k + j0, at.k + at.n_k)
+      M.load_rows(values, w.sV, LANES, depth_v, at.k + j0, at.k + at.n_k)
       sync_threads()
-      clear(scores)
-      for d in range(depth) do
-        for r = 0, ROWS - 1 do
-          scores[r] = scores[r] + sQ[{warp * ROWS + r, d}] * sK[{lane, d}]
-        end
-      end
+      multiply(w)
       local of_scores, of_values = 1.0, 1.0
       if variant.scaled == "blocks" then
-        of_scores, of_values = scales_of.of_block(scales, at, at.kv_head, j0 // scales_of.BLOCK)
+        of_scores, of_values = scales_of.of_block(w.scales, at, at.kv_head, j0 // scales_of.BLOCK)
       end
-      for r = 0, ROWS - 1 do
-        local s = score_of(variant, operands, at, scores[r], first + warp * ROWS + r, j0 + lane,
-          c * of_scores)
-        local top = max(tops[r], warp_reduce(s, "max"))
-        local base = where(top == -math.huge, 0.0, top)
-        local p = exp2(s - base)
-        local shrink = exp2(tops[r] - base)
-        tops[r] = top
-        sums[r] = sums[r] * shrink + p
-        scores[r] = kept(variant, operands, at, p, first + warp * ROWS + r, j0 + lane) * of_values
-        for i = 0, columns - 1 do out[{i, r}] = out[{i, r}] * shrink end
-      end
-      for j in range(LANES) do
-        for r = 0, ROWS - 1 do
-          local p = shfl_idx(scores[r], j)
-          for i = 0, columns - 1 do
-            local d = i * LANES + lane
-            local column = depth_v % LANES == 0 and d or min(d, depth_v - 1)
-            out[{i, r}] = out[{i, r}] + p * sV[{j, column}]
-          end
-        end
-      end
+      take_scores(w, j0 + w.lane, c * of_scores, of_values)
+      M.add_rows(w.out, w.scores, w.sV, depth_v, w.lane)
     end
-
-    for r = 0, ROWS - 1 do
-      local sum, shrink = warp_reduce(sums[r], "add"), 1.0
-      local row = first + warp * ROWS + r
-      local sink = scores_of.sink(variant, operands, at)
-      if sink ~= nil then tops[r], sum, shrink = softmax.with_sink(tops[r], sum, sink) end
-      local factor = where(sum == 0.0, 0.0, shrink / sum)
-      local of_result = scales_of.of_result(scales, at, at.kv_head)
-      if of_result ~= nil then factor = factor * of_result end
-      if row < at.n_q then
-        for i = 0, columns - 1 do
-          local d = i * LANES + lane
-          if depth_v % LANES == 0 or d < depth_v then
-            O[{at.q + row, d, rows.head, rows.batch}] = cast(out[{i, r}] * factor, O.dtype)
-          end
-        end
-        if variant.lse and lane == 0 then
-          LSE[{at.q + row, rows.head, rows.batch}] = (tops[r] + log2(sum)) * LN_2
-        end
-      end
-    end
+    for r = 0, ROWS - 1 do store_row(w, r, O, LSE) end
   end)
 end
 
