@@ -7,6 +7,7 @@
 #include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
+#include "interp/front/front_reads.h"
 #include "interp/trace/front.h"
 #include "guard.h"
 #include "runtime/base/size.h"
@@ -268,7 +269,18 @@ static const struct {
     {"address", push_address},
 };
 
-/* A field, or a method from the table in upvalue 1; nil for any other name. */
+/* What a kernel's tensor does not have: nil would decide an 'if' of the trace, and nobody would see it. */
+static int refuse_name(lua_State *L) {
+  if (front_push_library(L, "cuttle.typed", "field_hint") != LUA_OK) {
+    return lua_error(L);
+  }
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_call(L, 2, 1);
+  return diag_error(L, "a tensor has no field '%s'; %s", lua_tostring(L, 2), lua_tostring(L, -1));
+}
+
+/* A field, or a method from the table in upvalue 1; for any other name nil, but in a kernel an error. */
 static int get_name(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "index");
   const char *name = lua_tostring(L, 2);
@@ -279,7 +291,9 @@ static int get_name(lua_State *L) {
     }
   }
   lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
+  if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL && t->in_kernel) {
+    return refuse_name(L);
+  }
   return 1;
 }
 

@@ -128,14 +128,24 @@ local function fields_of(value)
   return names
 end
 
+--- What to write in place of a field that an object of ours does not have. `name`: of a variable
+--- that has the object, for help; nil: help tells of its type.
+function M.field_hint(object, field, name)
+  local habits = require "cuttle.habits"
+  local hint = habits.methods[field] or habits.names[field]
+  if hint then return hint end
+  local nearest = near.nearest(field, fields_of(object))
+  if nearest then return "did you mean " .. nearest .. "?" end
+  local kind = debug.getmetatable(object).__name:gsub("^%l", string.upper)
+  local page = name and ("(%s)"):format(name) or ('"%s"'):format(kind)
+  return ("help%s lists what it has"):format(page)
+end
+
 local function of_field(object, name, field)
   local meta = type(object) == "userdata" and getmetatable(object)
   if type(meta) ~= "table" or type(meta.__name) ~= "string" then return nil end
-  local habits = require "cuttle.habits"
-  local hint = habits.methods[field] or habits.names[field]
-  local nearest = near.nearest(field, fields_of(object))
-  return ("a %s has no field '%s'; %s"):format(meta.__name, field, hint
-    or nearest and "did you mean " .. nearest .. "?" or ("help(%s) lists what it has"):format(name))
+  return ("a %s has no field '%s'; %s"):format(meta.__name, field,
+    M.field_hint(object, field, name))
 end
 
 --- What to say of an input whose only value is nil, or nothing: `True`, `A.stides`. `value_of`: the
