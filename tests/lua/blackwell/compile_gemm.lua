@@ -2,11 +2,12 @@
 -- targets are refused by name before NVRTC sees a text.
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
+local compiled = dofile "tests/support/compiled.lua"
 local EXAMPLE <const> = "examples/blackwell_gemm.lua"
 
 local function emit(options, path) return (shell.cuttle("emit %s %s", options, path)) end
 
-local text = emit("--sm=100a --compile", EXAMPLE .. " 128 256 64")
+local text = compiled("100a", "a tile", EXAMPLE .. " 128 256 64")
 for _, part in ipairs { "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32",
     "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", "tcgen05.dealloc.cta_group::1",
     "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;", "tcgen05.wait::ld.sync.aligned",
@@ -16,7 +17,8 @@ for _, part in ipairs { "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32
   tap.ok(text:find(part, 1, true), part, text)
 end
 tap.ok(not text:find("__shfl_sync", 1, true), "the address of a warp's rows takes no shuffle", text)
-local pairs_of_blocks = emit("--sm=100a --compile", "examples/blackwell_steps.lua 256 128 64")
+local pairs_of_blocks = compiled("100a", "pairs",
+  "examples/blackwell_steps.lua 256 128 64")
 for _, part in ipairs { "tcgen05.alloc.cta_group::2.sync", "tcgen05.dealloc.cta_group::2.sync",
     "tcgen05.relinquish_alloc_permit.cta_group::2.sync", "tcgen05.mma.cta_group::2.kind::f16",
     "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
@@ -38,7 +40,7 @@ for script, parts in pairs {
 end
 for _, sm in ipairs { "100f", "103a", "110a" } do
   for _, script in ipairs { EXAMPLE .. " 128 256 64", "examples/blackwell_steps.lua 256 128 64" } do
-    local emitted = emit("--compile --sm=" .. sm, script)
+    local emitted = compiled(sm, script, script)
     tap.ok(emitted:find "\n}" and not emitted:find "error", script .. " compiles for " .. sm,
       emitted)
   end
@@ -71,7 +73,7 @@ end
 local mul <const> = "needs sm_100a or sm_110a, as it multiplies integers; the target is sm_"
 local integers <const> = { ["100a"] = true, ["110a"] = true, ["100f"] = false, ["103a"] = false }
 for sm, is_there in pairs(integers) do
-  local said = emit("--compile --sm=" .. sm, ints)
+  local said = compiled(sm, "integers", ints)
   tap.ok(is_there and said:find "kind::i8" or said:find(mul .. sm:gsub("a$", ""), 1, true),
     "integers on " .. sm, said)
 end

@@ -3,6 +3,7 @@
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
+local compiled = dofile "tests/support/compiled.lua"
 
 -- One thread of the cluster asks, all threads of its blocks read.
 local take = kernel("take", function(X, by)
@@ -104,7 +105,7 @@ end){grid = 4, block = 64, cluster = 2}(zeros(i32, {32, 4}))
 end
 local function emit(options) return (shell.cuttle("emit %s %s", options, script)) end
 for _, sm in ipairs { "100a", "100f", "103a", "110a", "120a", "120f", "121a" } do
-  local text = emit("--compile --sm=" .. sm)
+  local text = compiled(sm, "launch control", script)
   tap.ok(text:find("complete_tx::bytes.multicast::cluster::all.b128 [%0], [%1];", 1, true)
     and text:find("query_cancel.is_canceled.pred.b128", 1, true) and text:find "\n}",
     "compiles for " .. sm, text)

@@ -3,7 +3,7 @@
 -- are small integers, so that sums are exact.
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
-local shell = dofile "tests/support/shell.lua"
+local compiled = dofile "tests/support/compiled.lua"
 
 local function integers(dtype, t, seed)
   for l = 0, (rank(t) > 2 and size(t, 2) or 1) - 1 do
@@ -90,7 +90,7 @@ local function emit(sm, text)
   local file <close> = assert(io.open(script, "w"))
   file:write(text)
   file:close()
-  return (shell.cuttle("emit --compile --sm=%s %s", sm, script))
+  return (compiled(sm, "tcgen05", script))
 end
 local large <const> = [[
 local A, B = zeros(%s, row_major{2304, 64}), zeros(%s, row_major{2304, 64})

@@ -3,7 +3,7 @@
 -- double precision of what the quantisers made; what is chosen for each target, and its instructions.
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
-local shell = dofile "tests/support/shell.lua"
+local compiled = dofile "tests/support/compiled.lua"
 local rows = require "cuttle.rows"
 
 local function nvfp4(x)
@@ -124,7 +124,7 @@ local function emit(sm, text)
   local file <close> = assert(io.open(script, "w"))
   file:write(text)
   file:close()
-  return (shell.cuttle("emit --compile --sm=%s %s", sm, script))
+  return (compiled(sm, "tcgen05 with scales", script))
 end
 local product <const> = [[
 local A, S = zeros(%s, row_major{256, 256}), zeros(%s, row_major{256, 256 // %d})
