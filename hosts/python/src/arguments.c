@@ -167,6 +167,13 @@ static inline Row *row_of(PyObject *object) {
   return r != NULL ? r : learn(type);
 }
 
+PyObject *call_as_number(PyObject *object) {
+  Kind kind = row_of(object)->kind;
+  return kind == KIND_INDEX  ? PyNumber_Index(object)
+         : kind == KIND_REAL ? PyNumber_Float(object)
+                             : NULL;
+}
+
 bool call_is_tensor(PyObject *object) {
   Kind kind = row_of(object)->kind;
   return kind == KIND_EXCHANGE || kind == KIND_CAPSULE || kind == KIND_TORCH ||

@@ -24,6 +24,8 @@ PyObject *host_raise(const char *message, const char *file, int line);
 /* A new object of a type made by PyType_FromSpec, all zero; frees one in its tp_dealloc. */
 PyObject *host_new(PyTypeObject *type);
 void host_free(PyObject *self);
+/* The text of a name, which lives as long as its bytes; NULL with an exception: it has a 0, where C would end it. */
+const char *host_name(PyObject *utf8);
 
 /* {====== streams.c ====== */
 
@@ -110,6 +112,9 @@ bool call_read_tuple(Call *c, int i, PyObject *object);
 bool call_read_layout(Call *c, int i, PyObject *object);
 /* Is it a tensor for call_read? */
 bool call_is_tensor(PyObject *object);
+/* A number of another type than int and float, such as numpy.float32, as one of these: a new reference. NULL without an
+   exception: it is none. */
+PyObject *call_as_number(PyObject *object);
 /* Of PyTorch? */
 bool call_is_torch(PyObject *object);
 

@@ -111,10 +111,35 @@ static void push_text(lua_State *L, PyObject *o) {
   Py_XDECREF(utf8);
 }
 
+static long long read_int(PyObject *o) {
+  int overflow;
+  long long i = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow != 0) {
+    PyErr_Format(PyExc_OverflowError, "%R does not fit in 64 bits, as integers of Lua do", o);
+  }
+  return i;
+}
+
 static void push_int(lua_State *L, PyObject *o) {
-  long long i = PyLong_AsLongLong(o);
-  check(L, i != -1 || PyErr_Occurred() == NULL);
+  long long i = read_int(o);
+  check(L, PyErr_Occurred() == NULL);
   lua_pushinteger(L, i);
+}
+
+/* Of a type of its own. False: it is no number. */
+static bool push_number(lua_State *L, PyObject *o) {
+  PyObject *number = call_as_number(o);
+  bool is_int = number != NULL && PyLong_Check(number);
+  long long i = is_int ? read_int(number) : 0;
+  double f = is_int || number == NULL ? 0 : PyFloat_AsDouble(number);
+  Py_XDECREF(number);
+  check(L, PyErr_Occurred() == NULL);
+  if (is_int) {
+    lua_pushinteger(L, i);
+  } else if (number != NULL) {
+    lua_pushnumber(L, f);
+  }
+  return number != NULL;
 }
 
 static void push_sequence(lua_State *L, Request *q, PyObject *o, int depth) {
@@ -191,7 +216,7 @@ static void push_object(lua_State *L, Request *q, PyObject *o, int depth) {
     push_dict(L, q, o, depth);
   } else if (call_is_tensor(o)) {
     push_tensor(L, q, o, NULL);
-  } else if (!push_layout(L, o)) {
+  } else if (!push_number(L, o) && !push_layout(L, o)) {
     refuse(L, o);
   }
 }
@@ -329,10 +354,29 @@ static void take_gil(Request *q) {
   }
 }
 
+/* Stack: ..., its name. */
+static void push_function(lua_State *L) {
+  lua_pushvalue(L, -1);
+  lua_pushglobaltable(L);
+  lua_insert(L, -2);
+  int type = lua_gettable(L, -2);
+  lua_remove(L, -2);
+  if (type == LUA_TNIL) {
+    luaL_error(L,
+               "call: there is no function '%s'; a script defines one with function f(x) ... end",
+               lua_tostring(L, -2));
+  }
+  if (type != LUA_TFUNCTION && luaL_getmetafield(L, -1, "__call") == LUA_TNIL) {
+    luaL_error(L, "call: '%s' is a %s; a function was expected", lua_tostring(L, -2),
+               luaL_typename(L, -1));
+  }
+  lua_pop(L, type == LUA_TFUNCTION ? 0 : 1);
+}
+
 static int call(lua_State *L) {
   Request *q = lua_touserdata(L, 1);
   push_text(L, q->name);
-  lua_getglobal(L, lua_tostring(L, -1));
+  push_function(L);
   int fn = lua_gettop(L);
   for (Py_ssize_t i = 0; i < PyTuple_Size(q->args); i++) {
     push_object(L, q, PyTuple_GetItem(q->args, i), 0);
@@ -384,6 +428,10 @@ PyObject *state_call(PyObject *self, PyObject *args) {
     PyErr_SetString(PyExc_TypeError, "options: a dict or None was expected");
     return NULL;
   }
+  if (given != NULL && !PyTuple_Check(given) && !PyList_Check(given)) {
+    PyErr_Format(PyExc_TypeError, "args: %R; a tuple or list of the arguments was expected", given);
+    return NULL;
+  }
   q.args = given == NULL ? PyTuple_New(0) : PySequence_Tuple(given);
   q.result = PyList_New(0);
   q.owned = PyList_New(0);
@@ -414,7 +462,7 @@ static int find_function(lua_State *L) {
 PyObject *state_has_function(PyObject *self, PyObject *name) {
   State *st = (State *)self;
   PyObject *utf8 = PyUnicode_AsUTF8String(name);
-  Question q = {utf8 == NULL ? NULL : PyBytes_AsString(utf8), false};
+  Question q = {utf8 == NULL ? NULL : host_name(utf8), false};
   bool ok = q.name != NULL && state_enter(st);
   if (ok) {
     ok = state_succeeded(st, cuttle_call(st->S, find_function, &q));

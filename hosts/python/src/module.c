@@ -17,6 +17,11 @@ void host_free(PyObject *self) {
   Py_DECREF(type); /* each object of such a type holds it */
 }
 
+const char *host_name(PyObject *utf8) {
+  char *text = NULL;
+  return PyBytes_AsStringAndSize(utf8, &text, NULL) == 0 ? text : NULL;
+}
+
 /* Sets an attribute and lets go of the value. */
 static bool set_attribute(PyObject *o, const char *name, PyObject *value) {
   bool ok = value != NULL && PyObject_SetAttrString(o, name, value) == 0;

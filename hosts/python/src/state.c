@@ -333,8 +333,11 @@ static PyObject *state_run_file(PyObject *self, PyObject *arg) {
 
 static PyObject *state_kernel(PyObject *self, PyObject *name) {
   State *st = (State *)self;
+  if (!PyUnicode_Check(name)) {
+    return PyErr_Format(PyExc_TypeError, "kernel: %R; its name was expected", name);
+  }
   PyObject *utf8 = PyUnicode_AsUTF8String(name);
-  const char *text = utf8 == NULL ? NULL : PyBytes_AsString(utf8);
+  const char *text = utf8 == NULL ? NULL : host_name(utf8);
   PyObject *result = NULL;
   if (text != NULL && state_enter(st)) {
     cuttle_Kernel *k = cuttle_kernel(st->S, text);

@@ -4,6 +4,7 @@ import ctypes as C
 import gc
 import math
 import sys
+from fractions import Fraction
 
 import cuttle
 import memory as m
@@ -70,6 +71,15 @@ def test_values():
     fails(cuttle.Error, "no text", module.hostile, "a value without a text")
     same(module.call("same_one", [5]), [5], "a list of arguments")
     same(module.call("none"), [], "no arguments")
+    fails(TypeError, "args: 'abc'", lambda: module.call("same_one", "abc"), "a text in place of arguments")
+    fails(TypeError, "args: None", lambda: module.call("same_one", None), "nothing in place of them")
+    fails(cuttle.Error, "there is no function 'nothing'", lambda: module.call("nothing"), "an unknown function")
+    fails(cuttle.Error, "there is no function 'none", lambda: module.call("none\0"), "a name with a 0 in it")
+    fails(cuttle.Error, "'math' is a table", lambda: module.call("math"), "what is no function")
+    fails(ValueError, "null", lambda: module.kernel("k\0"), "a kernel's name with a 0 in it")
+    fails(TypeError, "kernel: 3", lambda: module.kernel(3), "a kernel's name that is a number")
+    fails(OverflowError, "64 bits", lambda: module.call("same_one", [1 << 70]), "an integer of 70 bits")
+    same(module.call("same_one", [Fraction(1, 2)]), [0.5], "a number of another type, as for kernels")
     module.run("function later() return 1 end")
     same(module.later(), 1, "more text")
     same(module.call("scaled", (3,), {"factor": 2}), [6], "options")
