@@ -154,7 +154,16 @@ for _, name in ipairs { "attention_decode latent, pairs", "attention_decode late
   for _, i in ipairs { 1, 3, 5, 7, 8, 9, 10, 11, 12 } do
     add(name, "sync_warp() #" .. i, "needless", "wgmma_wait() is the whole warp's")
   end
+  for _, i in ipairs { 1, 2, 3 } do
+    add(name, ("the wait for an mbarrier 'shared_7' #%d"):format(i), "needless",
+      "a block's first tiles go to slots that are empty")
+    add(name, ("the wait for an mbarrier 'shared_5' #%d"):format(3 + i), "needless",
+      "only the group that loads goes by it; the other leaves the tensor cores to the scores")
+  end
 end
+add_all("attention_decode latent hopper", { "the wait for an mbarrier 'shared_7' #7",
+  "the wait for an mbarrier 'shared_7' #8" }, "needless",
+  "all groups of the block met where the piece before ended; in pairs it is found")
 
 add("attention_backward mma", "sync_threads() #4", "needless",
   "a block of queries has one head, before which nothing was read")

@@ -238,8 +238,8 @@ decode("latent, 8 bits", "latent 8 bits", function()
     k_rope = randn(bf16, row_major{5, 1, 250, 64})}
 end, {}, 1)
 local function latent_of_many()
-  local K = randn(bf16, row_major{4, 1, 260, 576})
-  local V = view(K, layout({4, 1, 260, 512}, {260 * 576, 0, 576, 1}))
+  local K = randn(bf16, row_major{4, 1, 400, 576})
+  local V = view(K, layout({4, 1, 400, 512}, {400 * 576, 0, 576, 1}))
   return randn(bf16, row_major{4, 128, 576}), K, V
 end
 decode("latent, pairs", "latent hopper, pairs", latent_of_many, {}, 3)
