@@ -53,6 +53,8 @@ void bind_check_names(lua_State *L, int idx, const char *op, const char *name, c
 /* Pushes the value of the only option that a table of options may hold, nil when it is absent or the
    table is [-0, +1, v]; its type. */
 int bind_push_option(lua_State *L, int idx, const char *op, const char *name);
+/* The option `name` at the top, which is true, false or nil; pops it. Raises. */
+bool bind_pop_flag(lua_State *L, const char *op, const char *name);
 
 /* A tuple: an integer (or a float with an integral value), a table of tuples, text "(4,(2,3))", `_`,
    a run-time value, a basis element. */

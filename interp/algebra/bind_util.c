@@ -555,6 +555,15 @@ void bind_check_names(lua_State *L, int idx, const char *op, const char *name, c
   }
 }
 
+bool bind_pop_flag(lua_State *L, const char *op, const char *name) {
+  if (!lua_isnil(L, -1) && !lua_isboolean(L, -1)) {
+    diag_error(L, "%s: %s is %s; true or false was expected", op, name, diag_push_kind(L, -1));
+  }
+  bool is_on = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return is_on;
+}
+
 int bind_push_option(lua_State *L, int idx, const char *op, const char *name) {
   if (lua_isnoneornil(L, idx)) {
     lua_pushnil(L);

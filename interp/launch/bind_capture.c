@@ -7,6 +7,7 @@
      _watch.replay_info(path)     what is known of it, with grid, block, `arguments` and `options` of NVRTC, as texts */
 #include <lauxlib.h>
 
+#include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "launch_capture.h"
@@ -26,9 +27,7 @@ static bool read_data(lua_State *L, int idx) {
     lua_pop(L, 1);
   }
   lua_getfield(L, idx, "data");
-  bool data = lua_toboolean(L, -1) != 0;
-  lua_pop(L, 1);
-  return data;
+  return bind_pop_flag(L, "capture", "data");
 }
 
 /* capture(launch, file[, {data = true}]) */

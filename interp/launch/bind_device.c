@@ -252,8 +252,9 @@ static int lang_device(lua_State *L) {
   CuttleState *s = state_of(L);
   CtDevice *d;
   if (!lua_isnoneornil(L, 1)) {
-    diag_try(L, state_check_device(s, luaL_checkstring(L, 1), diag_err(L)));
-    diag_try(L, state_choose_device(s, lua_tostring(L, 1), diag_err(L)));
+    const char *name = diag_check_name(L, 1, "device", "its name");
+    diag_try(L, state_check_device(s, name, diag_err(L)));
+    diag_try(L, state_choose_device(s, name, diag_err(L)));
   }
   diag_try(L, state_device(s, &d, diag_err(L)));
   if (d != NULL) {

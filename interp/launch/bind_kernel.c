@@ -72,7 +72,8 @@ static int lang_kernel(lua_State *L) {
     return diag_error(L, "kernel: argument %d is %s; a Lua function was expected", fn,
                       lua_iscfunction(L, fn) ? "a function written in C" : diag_push_kind(L, fn));
   }
-  if (fn == 2 && (lua_type(L, 1) != LUA_TSTRING || !is_identifier(lua_tostring(L, 1)))) {
+  if (fn == 2 && (lua_type(L, 1) != LUA_TSTRING ||
+                  !is_identifier(diag_check_name(L, 1, "kernel", "the name")))) {
     return diag_error(L, "kernel: the name is '%s'; letters, digits and '_' were expected",
                       luaL_tolstring(L, 1, NULL));
   }

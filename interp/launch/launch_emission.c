@@ -87,14 +87,10 @@ static void check_fields(lua_State *L, int table) {
 }
 
 static bool read_flag(lua_State *L, int table, const char *name) {
-  int type = lua_getfield(L, table, name);
-  if (type != LUA_TNIL && type != LUA_TBOOLEAN) {
-    diag_error(L, "kernel: emission.%s is %s; true or false was expected", name,
-               diag_push_kind(L, -1));
-  }
-  bool is_on = lua_toboolean(L, -1) != 0;
-  lua_pop(L, 1);
-  return is_on;
+  char field[32];
+  snprintf(field, sizeof field, "emission.%s", name);
+  lua_getfield(L, table, name);
+  return bind_pop_flag(L, "kernel", field);
 }
 
 static void read_fields(lua_State *L, Kernel *k, int table) {

@@ -14,9 +14,8 @@ enum { NEEDS_SM = 100, WORDS = 2, AXES = 3 };
 /* All blocks of the cluster, by bits; 0: it has one block, or the script does not ask for all. */
 static CtVal to_mask(lua_State *L, int idx, CtIr *ir) {
   int64_t n = ct_ir_cluster_size(ir);
-  bool is_all =
-      bind_push_option(L, idx, "clc_try_cancel", "multicast") != LUA_TNIL && lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  (void)bind_push_option(L, idx, "clc_try_cancel", "multicast");
+  bool is_all = bind_pop_flag(L, "clc_try_cancel", "multicast");
   return is_all && n > 1 ? ct_ir_const_int(ir, CT_i32, ((int64_t)1 << n) - 1) : 0;
 }
 

@@ -112,7 +112,7 @@ static void read_load_options(lua_State *L, int idx, const CtIr *ir, CtTmaCall *
   lua_getfield(L, idx, "multicast");
   call->mask = bind_to_multicast(L, lua_gettop(L), call->op);
   lua_getfield(L, idx, "pair");
-  call->is_of_pair = lua_toboolean(L, -1) != 0;
+  call->is_of_pair = bind_pop_flag(L, call->op, "pair");
   if (call->is_of_pair) {
     check_pair(L, ir);
   }
@@ -190,10 +190,8 @@ static int lang_tma_store(lua_State *L) { /* src, dst[, {reduce =}] */
 /* --- order ---------------------------------------------------------------------------------------------- */
 
 static CtVal read_done(Call *c, int idx, const CallArg *as) {
-  bool is_done =
-      bind_push_option(c->L, idx, c->row->name, as->what) != LUA_TNIL && lua_toboolean(c->L, -1);
-  lua_pop(c->L, 1);
-  return is_done;
+  (void)bind_push_option(c->L, idx, c->row->name, as->what);
+  return bind_pop_flag(c->L, c->row->name, as->what);
 }
 
 static void store_wait(Call *c) {

@@ -148,6 +148,15 @@ int diag_type_error(lua_State *L, int arg, const char *op, const char *expected)
   return diag_kind_error(L, arg, arg, op, expected);
 }
 
+const char *diag_check_name(lua_State *L, int idx, const char *op, const char *what) {
+  size_t len;
+  const char *text = luaL_checklstring(L, idx, &len);
+  if (strlen(text) != len) {
+    diag_error(L, "%s: %s has a byte 0 in it, after '%s'; leave that out", op, what, text);
+  }
+  return text;
+}
+
 lua_Number diag_to_number(lua_State *L, int arg, const char *op) {
   if (lua_type(L, arg) != LUA_TNUMBER) {
     diag_type_error(L, arg, op, "a number");

@@ -53,6 +53,8 @@ void diag_take_args(lua_State *L, const char *op, int n);
 /* Raises `<op>: argument N is a string; a layout was expected` at the script's line: for the
    arguments of the language's functions, which count as the user writes them. */
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) DIAG_RAISES;
+/* The text at idx, which C can take whole: it has no 0 in it. Raises. */
+const char *diag_check_name(lua_State *L, int idx, const char *op, const char *what);
 
 /* The same of the value at idx, which is there and which the user counts as argument `arg`. */
 int diag_kind_error(lua_State *L, int idx, int arg, const char *op,

@@ -450,5 +450,5 @@ const char *state_check_path(lua_State *L, int idx, const char *op) {
   if (state_of(L)->options.sandbox) {
     diag_error(L, "%s: scripts have no files here: the state is a sandbox", op);
   }
-  return lua_tostring(L, idx);
+  return diag_check_name(L, idx, op, "the name of the file");
 }

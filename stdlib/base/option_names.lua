@@ -41,6 +41,17 @@ function M.check_key(op, key, known, what)
     "expected " .. any_of(list))
 end
 
+-- Options that are true or false wherever they are: a text such as "no" would count as true.
+local flags <const> = { deterministic = true, descending = true, exclusive = true, reverse = true,
+                        sass = true }
+
+local function check_value(op, key, value)
+  if flags[key] and type(value) ~= "boolean" then
+    errors.fail(op, "%s is %s; true or false was expected", key,
+      type(value) == "string" and ("'%s'"):format(value) or "a " .. type_name(value))
+  end
+end
+
 --- The options, {} for none: a table with no other keys than those of `known`. `example` is such a
 --- table, for the message.
 function M.check(op, options, known, example)
@@ -49,7 +60,10 @@ function M.check(op, options, known, example)
     errors.fail(op, "the options are of type %s; expected a table%s", type_name(options),
       example and " such as " .. example or "")
   end
-  for key in pairs(options) do M.check_key(op, key, known) end
+  for key, value in pairs(options) do
+    M.check_key(op, key, known)
+    check_value(op, key, value)
+  end
   return options
 end
 

@@ -11,9 +11,12 @@
 --   data REGION OFFSET BYTES                 before all: the bytes are among the launches
 --   clear REGION OFFSET BYTES
 local internal = ...
+local option_names = require "cuttle.option_names"
 local plural = require "cuttle.plural"
 local type_name = require "cuttle.type_name"
 local fail = require "cuttle.fail".fail
+local of_replay <const>, of_capture <const> =
+  { trust = option_names.flag }, { data = option_names.flag }
 local M = {}
 
 local GRAPH <const>, ALIGN <const> = "CUTTLEGR", 64
@@ -103,14 +106,12 @@ local function capture_graph(graph, path, with_data)
 end
 
 function M.capture(launch, ...)
-  if type_name(launch) ~= "graph" then return internal.watch.capture(launch, ...) end
   local path, options = ...
+  if type_name(launch) ~= "graph" then return internal.watch.capture(launch, ...) end
+  options = option_names.read_options("capture", options, of_capture, "{data = true}")
   if type(path) ~= "string" then fail("capture", "the name of a file was expected") end
   if not io then fail("capture", "scripts have no files here: the state is a sandbox") end
-  for name in pairs(options or {}) do
-    if name ~= "data" then fail("capture", "option '%s' is unknown; expected data", name) end
-  end
-  capture_graph(launch, path, options and options.data)
+  capture_graph(launch, path, options.data)
 end
 
 -- {====== Graphs from files ======
@@ -245,18 +246,6 @@ local trusted = {} -- files that the user trusts
 
 function M.trust(path) trusted[path] = true end
 
-local function read_options(options)
-  if options ~= nil and type(options) ~= "table" then
-    error(("replay: option %s; a table such as {trust = true} was expected"):format(options), 3)
-  end
-  for name in pairs(options or {}) do
-    if name ~= "trust" then
-      error(("replay: option '%s' is unknown; expected trust"):format(tostring(name)), 3)
-    end
-  end
-  return options and options.trust
-end
-
 -- What the file holds, and nothing is made of it: no tensors, no kernel. Of a graph: {graph =
 -- text}.
 function M.describe(path)
@@ -273,7 +262,8 @@ function M.describe(path)
 end
 
 function M.replay(path, options)
-  local trusts = read_options(options) or trusted[path]
+  options = option_names.read_options("replay", options, of_replay, "{trust = true}")
+  local trusts = options.trust or trusted[path]
   if io and type(path) == "string" and is_graph(path) then return replay_graph(path, trusts) end
   local kernel, config, args, info = internal.watch.replay(path, not not trusts)
   info.grid, info.block = config.grid, config.block

@@ -110,5 +110,6 @@ says("(launch 0 )%d+", "%15", "")
 os.remove(file)
 
 local ok, why = pcall(capture, g, file, { dta = true })
-tap.ok(not ok and why:find("option 'dta' is unknown; expected data", 1, true), "an option", why)
+tap.ok(not ok and why:find("option 'dta' is unknown; did you mean 'data'?", 1, true),
+  "an option", why)
 tap.done()
