@@ -343,7 +343,8 @@ function M.of_syntax(message, text, is_whole)
   if not hint and without_texts(text):find "%f[%w_]else%s+if%f[^%w_]" then
     hint = "perhaps 'else if' lacks an 'end': Lua writes elseif"
   end
-  hint = hint or of_value(message, line, near)
+  local is_input = message:find "^input %d+:" -- of the prompt, which prints a value alone
+  hint = hint or not is_input and of_value(message, line, near) or nil
   return hint and "; " .. hint or ""
 end
 
