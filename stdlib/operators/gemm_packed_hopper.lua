@@ -180,8 +180,6 @@ local function plan_of(variant)
   end
   stores.plan(variant, plan)
   plan.bytes = columns * step * dtype.bits // 8
-  local least = plan.widths[1]
-  plan.box = not plan.promotes and columns % least == 0 and least or columns -- rows that TMA brings
   return plan
 end
 

@@ -68,28 +68,19 @@ local function load_codes(block, loader)
   end)
 end
 
--- Of a group's last tile only as many rows as are multiplied.
 local function load_activations(variant, plan, rings, block, X)
   if variant.pdl and not variant.grouped then grid_dependency_wait() end
-  local line, lines = plan.line, variant.lines or 1
-  local high, n = plan.box, plan.columns // plan.box
-  local function boxes_of(x) return tile(x, {high, line}, {_, _}) end
-  local all = tma_tensor(X)
+  local box, all = {plan.columns, plan.line}, tma_tensor(X)
   local state = pipeline_state(variant.stages, {parity = 1})
   M.each_tile(block, 0, 1, function(row, column, group) -- luacheck: ignore 212
-    local boxes = boxes_of(group and domain_offset({group.first, 0}, all) or all)
-    local n_here = n > 1 and min(cdiv(group.rows - column * plan.columns, high), n) or 1
+    local boxes = tile(group and domain_offset({group.first, 0}, all) or all, box, {_, _})
     for k in range(block.k_tiles) do
       block.empty[state.slot]:wait(state.parity)
-      block.full[state.slot]:arrive_expect_tx(plan.bytes // n * n_here)
-      local at = block.k_first and block.k_first + k or k
-      for part = 0, n - 1 do
-        if part < n_here then
-          for i = 0, lines - 1 do
-            tma_load(boxes(_, _, column * n + part, at * lines + i),
-              tile(rings.acts(_, _, state.slot), {high, line}, {part, i}), block.full[state.slot])
-          end
-        end
+      block.full[state.slot]:arrive_expect_tx(plan.bytes)
+      local at, lines = block.k_first and block.k_first + k or k, variant.lines or 1
+      for i = 0, lines - 1 do
+        tma_load(boxes(_, _, column, at * lines + i),
+          tile(rings.acts(_, _, state.slot), box, {0, i}), block.full[state.slot])
       end
       state:advance()
     end

@@ -11,7 +11,7 @@ local M = { HOPPER = "cuttle.gemm_packed_hopper" }
 
 -- Rows of A that gemm_packed.lua computes in time; more than FEWER are faster by wgmma if there are
 -- blocks for all multiprocessors. More than MOST are faster by way of a matrix.
-local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 1024
+local FEWER <const>, FEW <const>, MOST <const> = 32, 64, 2048
 -- Rows of 8 bits that are multiplied with sums scaled more often than all of so many of K.
 local FEW_SPANS <const>, LEAST_SPAN <const> = 512, 64
 local VECTOR <const> = 8 -- elements of 16 bytes of C

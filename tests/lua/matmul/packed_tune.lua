@@ -17,7 +17,7 @@ print(told(4, "H200"))   -- expect: packed 16x8x128, u4: by the rule, which was 
 print(told(4, "H200").key)                                            -- expect: u4 64 bf16 4 512 512
 print(told(200, "H200").config)                                       -- expect: packed hopper 64x64x64, u4
 print(told(200, "A100").config:match "^dequantized, mma")             -- expect: dequantized, mma
-print(told(2000, "H200").config:match "^dequantized, hopper")         -- expect: dequantized, hopper
+print(told(2100, "H200").config:match "^dequantized, hopper")         -- expect: dequantized, hopper
 
 -- Names of configurations are those that explain tells; one of a matrix's makes a matrix.
 local X, C = randn(bf16, row_major{4, 512}), zeros(bf16, row_major{4, 512})
