@@ -91,6 +91,8 @@ product("hopper ping-pong", bf16, bf16, {200, 128, 192},
 product("hopper, stream-K", bf16, bf16, {448, 384, 320},
   hopper{schedule = "cooperative", tile = {64, 128, 64}, registers = {40, 232}, blocks = 13,
          stream_k = true})
+product("hopper, columns transposed first", tf32, f32, {64, 128, 64},
+  hopper{schedule = "cooperative", tile = {64, 128, 32}, registers = {40, 232}, transposes = true})
 product("hopper cluster", bf16, bf16, {256, 64, 192},
   hopper{schedule = "cooperative", tile = {64, 64, 64}, groups = 1, cluster = 2, blocks = 2})
 product("mma", f16, f16, {70, 60, 200}, "mma 64x64x64")
