@@ -68,9 +68,6 @@ local function is_bare(p, row)
     and not p.bias and not p.epilogue and not p.scales
 end
 
--- Is there an epilogue, whose numbers would not fit into registers for all of a tile at a time?
-local function is_ended(p) return p.scales ~= nil or p.epilogue ~= nil or p.bias ~= nil end
-
 -- Tiles enough for all multiprocessors, or for so many of them, and K long enough for the tail to
 -- count little.
 local function deep(m_tile, n_tile, each)
@@ -335,8 +332,8 @@ M.list = {
     tile = { 192, 128, 128 }, schedule = "ping-pong", stages = 4, registers = { 40, 232 },
     store = { 1, 2 }, order = "hilbert", blocks = one_each, when = fills(8, 256, 128) },
   hopper{ name = "hopper 256x128x128, in passes", types = F8, majors = TN, tile = { 256, 128, 128 },
-    stages = 3, registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert",
-    when = function(p) return is_ended(p) and fills(0.5, 256, 128)(p) end },
+    stages = 3, registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", behind = true,
+    when = fills(0.5, 256, 128) },
   hopper{ name = "hopper 256x128x128", types = ALL_BYTES, majors = TN_TT, tile = { 256, 128, 128 },
     stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
     when = fills(0.5, 256, 128) },
