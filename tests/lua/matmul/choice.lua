@@ -41,6 +41,7 @@ choose(2304, 4096, 8192)    -- expect: 2304	4096	8192	hopper 192x128x64
 choose(2816, 2816, 4096)    -- expect: 2816	2816	4096	hopper 256x128x64
 choose(3072, 3072, 4096)    -- expect: 3072	3072	4096	hopper 192x128x64
 choose(3072, 3072, 16384)   -- expect: 3072	3072	16384	hopper 192x128x64
+choose(4096, 4096, 1024)    -- expect: 4096	4096	1024	hopper 128x128x64, ping-pong
 choose(8192, 8192, 1024)    -- expect: 8192	8192	1024	hopper 192x128x64, ping-pong
 choose(4096, 4096, 16384)   -- expect: 4096	4096	16384	hopper 256x128x64
 -- Operands whose modes are nested: where 16 bytes lie side by side, and where they do not.
