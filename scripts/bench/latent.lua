@@ -1,8 +1,10 @@
 -- latent.lua: attention_decode of 128 latent heads (576/512), which the tensor cores limit, beside
 -- cuBLAS's bf16 product of 8192 cubed in the same run: in bursts and sustained (regimes.lua).
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/latent.lua [--quick]
---     [--variants=FILE] [BxN ...]
+--     [--variants=FILE] [--heads=N] [--narrow] [BxN ...]
 --   BxN              sequences of so many keys; 64x8192 and 7x65536
+--   --heads=N        in place of 128
+--   --narrow         also a cache of f8e4m3, with scales of 128 columns and 64 columns of bf16
 --   --variants=FILE  Lua that returns a list of tables as attention_decode takes for `config`
 -- Prints us, TFLOP/s, their ratio to the tensor cores' 989 and to cuBLAS, and the difference from
 -- the plain kernel.
@@ -13,13 +15,19 @@ local decode = require "cuttle.attention_decode"
 local libraries = require "libraries"
 local regimes = require "regimes"
 
-local H <const>, D <const>, DV <const>, PEAK <const>, N <const> = 128, 576, 512, 989, 8192
-local numbers, variants, shapes = regimes.regimes, { false }, {}
+local D <const>, DV <const>, PEAK <const>, N <const> = 576, 512, 989, 8192
+local GROUPS <const> = 4 -- scales of a key
+local H, numbers, variants, shapes, narrow = 128, regimes.regimes, { false }, {}, false
 
 for _, word in ipairs(arg) do
   local file, b, n = word:match "^%-%-variants=(.*)$", word:match "^(%d+)x(%d+)$"
+  local heads = word:match "^%-%-heads=(%d+)$"
   if word == "--quick" then
     numbers = regimes.quick
+  elseif word == "--narrow" then
+    narrow = true
+  elseif heads then
+    H = math.tointeger(heads)
   elseif file then
     for _, config in ipairs(dofile(file)) do table.insert(variants, config) end
   else
@@ -43,6 +51,26 @@ local function product()
     2 * N ^ 3, "", libraries.queue())
 end
 
+-- The same queries and a cache of 8 bits of other elements.
+local function eight_bits(list, Q, b, n)
+  local function like(dtype, columns, seed)
+    return ct.view(data.normal(dtype, b * n * columns, seed), ct.row_major { b, 1, n, columns })
+  end
+  local K, rope, scales = like(ct.f8e4m3, DV, 3), like(ct.bf16, D - DV, 4), like(ct.f32, GROUPS, 5)
+  local options = { k_rope = rope, k_scale = scales, v_scale = scales }
+  local function prepare(config)
+    options.config = config
+    return decode.prepare(Q, K, K, options)
+  end
+  local plain, _, want = prepare "plain"
+  plain()
+  local launch, name, O = prepare "latent 8 bits"
+  data.poison(O)
+  launch()
+  table.insert(list, candidate(("%dx%d %s"):format(b, n, name), launch, 2 * b * n * H * (D + DV),
+    ("%.2g to plain"):format(data.compare(O, want).relative)))
+end
+
 local function latent(list, b, n)
   local K = ct.view(data.normal(ct.bf16, b * n * D, 2), ct.row_major { b, 1, n, D })
   local V = ct.view(K, ct.layout({ b, 1, n, DV }, { n * D, 0, D, 1 }))
@@ -58,6 +86,7 @@ local function latent(list, b, n)
         launch, 2 * b * n * H * (D + DV), ("%.2g to plain"):format(data.compare(O, want).relative)))
     end
   end
+  if narrow then eight_bits(list, Q, b, n) end
 end
 
 local list = { product() }

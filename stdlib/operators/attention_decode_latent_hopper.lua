@@ -4,10 +4,13 @@
 -- memory. Of each tile of 64 keys it computes S = Q K' and P, the probabilities. The two others
 -- have half of the columns of O each, which fill their registers: O += P V. They wait with a tile
 -- until the scores of the next one are there. So the tensor cores have scores of a tile, and then,
--- during its softmax, the sums of the tile before it. A warp of the second group loads tiles by
--- TMA. K is there once: V is its first columns, transposed by the product. There are three slots
--- for those, and one for the other columns, which nobody needs after the scores.
--- Blocks of a cluster have other queries of the same keys; each loads rows of V for all.
+-- during its softmax, the sums of the tile before it. The first group stores P only after it has
+-- issued some products of the next scores, as P waits for those sums.
+-- The warps of the second group load tiles by TMA, a chunk each: one warp that issued all copies
+-- would take longer for it than the tensor cores for a tile. K is there once: V is its first
+-- columns, transposed by the product. There are three slots for those, and one for the other
+-- columns, which nobody needs after the scores.
+-- Blocks of a cluster have other queries of the same keys; each loads panels of V for all.
 -- Fields of its configurations: cluster, blocks of one; registers {of the group that computes
 -- scores, of the others}.
 local latent = require "cuttle.attention_decode_latent"
@@ -25,10 +28,12 @@ local ROWS <const>, KEYS <const> = 64, 64
 local DEPTH_V <const>, PANEL <const> = 512, 64 -- columns of keys that are values, and the others
 local PANELS <const> = DEPTH_V // PANEL
 local HELD <const> = 7 -- panels of the queries that are in registers; the others are not
+local SHARE_AFTER <const> = 3 -- the panel of the next scores after which P goes to the others
 local COLUMNS <const> = DEPTH_V // 2
 local SLOTS <const> = 3
 local AHEAD <const> = SLOTS * KEYS -- keys of the tiles that there is room for
-local CHUNKS <const> = 4 -- of a slot: products begin before all of them are there
+local CHUNKS <const> = WARPS -- of a slot: products begin before all of them are there
+local PER_CHUNK <const> = PANELS // CHUNKS
 local WIDTH <const> = 8 -- elements of a copy of 16 bytes
 local OVERHEAD <const> = 256 -- of a piece, in keys
 local LEAST <const> = 2 -- steps of a part, at least
@@ -113,47 +118,54 @@ local function arrive(bar)
   if threadIdx.x % WARP == 0 then bar:arrive() end
 end
 
--- {====== The warp that loads ======
+-- {====== A warp that loads ======
+-- Each warp of a group has a chunk of all tiles: one warp would need longer to issue all copies
+-- than the tensor cores for a tile.
 
 local Loader = {}
 Loader.__index = Loader
 
-local function new_loader(variant, args, smem, bars)
-  return setmetatable({ variant = variant, args = args, smem = smem, bars = bars,
+local function new_loader(variant, args, smem, bars, chunk)
+  return setmetatable({ variant = variant, args = args, smem = smem, bars = bars, chunk = chunk,
     coords = tma_tensor(args.K), parity = parities((1 << SLOTS) - 1) }, Loader)
 end
 
--- Columns of the tile from key `first` on are on their way to the columns of `to`, in `chunks`
--- whose barriers f(chunk) gives; `high` blocks load rows of it for all.
-function Loader:load(piece, first, to, from_column, chunks, high, f)
-  local variant, wide, rows = self.variant, size(to, 1) // chunks, KEYS // high
-  local rank = high > 1 and cluster_rank() or 0
-  local options = high > 1 and { multicast = (1 << high) - 1 } or nil
-  local kv_head, box = merge.key_head(variant, piece.head), {rows, wide}
-  local n = pages.row_in_page(variant, first) // rows + rank
+-- n panels of the tile from key `first` on, from panel `from` on, are on their way to those of `to`
+-- from panel `at` on.
+function Loader:load(piece, first, to, at, from, n, full, options)
+  local variant, box = self.variant, {KEYS, PANEL}
+  local kv_head = merge.key_head(variant, piece.head)
+  local rows = pages.row_in_page(variant, first) // KEYS
   local page = pages.page(variant, self.args, piece.b, first)
-  if threadIdx.x % WARP == 0 then
-    for i = 0, chunks - 1 do
-      local full = f(i)
-      full:arrive_expect_tx(KEYS * wide * variant.dtype.bits // 8)
-      tma_load(tile(self.coords, box, {_, _})(_, _, n, from_column // wide + i, kv_head, page),
-        tile(to, box, {rank, i}), full, options)
-    end
+  for i = 0, n - 1 do
+    tma_load(tile(self.coords, box, {_, _})(_, _, rows, from + i, kv_head, page),
+      tile(to, box, {0, at + i}), full, options)
   end
 end
 
--- Of a tile, the columns that are values, to a slot, once that is empty.
+-- Of a tile, the warp's chunk, to a slot, once that is empty. Each block of a cluster brings some
+-- panels of it to all.
 function Loader:values(piece, first, slot)
-  self.bars.empty[slot]:wait(self.parity.of(slot))
-  self:load(piece, first, self.smem.V(_, _, slot), 0, CHUNKS, self.variant.cluster,
-    function(i) return self.bars.full[slot * CHUNKS + i] end)
+  local high, bars = self.variant.cluster, self.bars
+  local n, rank = PER_CHUNK // high, high > 1 and cluster_rank() or 0
+  local at = self.chunk * PER_CHUNK + rank * n
+  bars.empty[slot]:wait(self.parity.of(slot))
+  if threadIdx.x % WARP == 0 then
+    local full = bars.full[slot * CHUNKS + self.chunk]
+    full:arrive_expect_tx(KEYS * PER_CHUNK * PANEL * self.variant.dtype.bits // 8)
+    self:load(piece, first, self.smem.V(_, _, slot), at, at, n, full,
+      high > 1 and { multicast = (1 << high) - 1 } or nil)
+  end
   self.parity.turn(slot)
 end
 
--- The others, which the scores of the tile before do not need any more.
+-- The other columns, which the scores of the tile before do not need any more, by the first warp.
 function Loader:others(piece, first)
-  self:load(piece, first, self.smem.K_rest, DEPTH_V, 1, 1,
-    function() return self.bars.full_rest[0] end)
+  if threadIdx.x % GROUP == 0 then
+    local full = self.bars.full_rest[0]
+    full:arrive_expect_tx(KEYS * PANEL * self.variant.dtype.bits // 8)
+    self:load(piece, first, self.smem.K_rest, 0, PANELS, 1, full)
+  end
 end
 
 -- The first tiles of a piece.
@@ -182,7 +194,8 @@ local function new_scores(variant, plan, args, smem, bars)
     copier = copier, to_P = copier:partition_D(select(smem.P, 1, 0)),
     Q = fragment(variant.dtype, plan.QK:partition_shape_A{ROWS, HELD * PANEL}),
     place = qk:partition_C(identity_tensor{ROWS, KEYS}), all = named_barrier(1, GROUP),
-    parity = parities(0), rest = pipeline_state(1), used = pipeline_state(1, {parity = 1}) }
+    parity = parities(0), rest = pipeline_state(1), used = pipeline_state(1, {parity = 1}),
+    hides_rows = variant.causal or variant.tree }
   for i = 0, PANELS - 1 do
     self.K[i] = qk:partition_B(tile(smem.V, {KEYS, PANEL, SLOTS}, {0, i, 0}))
   end
@@ -196,44 +209,66 @@ end
 
 function Scores:row(r) return softmax.row_of(self.place, r)[{0, 0}][1] end
 
--- Those of a piece's queries that are not in registers. Rows that no query has are 0. No product
--- reads the last ones any more.
-function Scores:share_Q(piece, kv_head, first_row)
-  local variant, across = self.variant, (PANELS + 1 - HELD) * PANEL // WIDTH
-  for i in range(threadIdx.x, ROWS * across, GROUP) do
-    local row, j = i // across, i % across
-    local query, head, is_there = merge.query(variant, kv_head, first_row, row)
-    local mine = fragment(variant.dtype, WIDTH)
-    clear(mine)
-    if is_there then
-      copy(tile(self.args.Q(query, _, head, piece.b), {WIDTH}, {HELD * PANEL // WIDTH + j}), mine)
-    end
-    copy(mine, tile(self.smem.Q(row, _), {WIDTH}, {j}))
+-- Piece `at` of 8 columns of a row of the tile. Rows that no query has are the last one again, so
+-- that no load is in a branch, where the next one would wait for it.
+local function piece_of_Q(self, piece, row, at)
+  local variant, to = self.variant, fragment(self.variant.dtype, WIDTH)
+  local kv_head, first_row = merge.key_head(variant, piece.head)
+  local last = variant.n_q * variant.group - 1 - first_row
+  local query, head = merge.query(variant, kv_head, first_row, min(row, last))
+  copy(tile(self.args.Q(query, _, head, piece.b), {WIDTH}, {at}), to)
+  return to
+end
+
+-- Those of a piece's queries that are not in registers. No product reads the last ones any more.
+function Scores:share_Q(piece)
+  local across = (PANELS + 1 - HELD) * PANEL // WIDTH
+  local n, mine = ROWS * across // GROUP, {}
+  local function place(i)
+    local at = i * GROUP + threadIdx.x
+    return at // across, at % across
+  end
+  for i = 0, n - 1 do
+    local row, j = place(i)
+    mine[i] = piece_of_Q(self, piece, row, HELD * PANEL // WIDTH + j)
+  end
+  for i = 0, n - 1 do
+    local row, j = place(i)
+    copy(mine[i], tile(self.smem.Q(row, _), {WIDTH}, {j}))
   end
   fence_proxy_async()
   self.all:sync()
 end
 
--- A piece's queries.
-function Scores:load_Q(piece)
-  local variant = self.variant
-  local kv_head, first_row = merge.key_head(variant, piece.head)
-  clear(self.Q)
-  for r = 0, 1 do
-    local query, head, is_there = merge.query(variant, kv_head, first_row, self:row(r))
-    if is_there then
-      local row = merge.own_pairs(self.args.Q(query, _, head, piece.b))
-      for j in unroll(0, HELD * PANEL // 8) do copy(row(_, j), self.Q({_, r, j % 2}, 0, j // 2)) end
+-- Columns of row r, for the operand in registers. A lane loads 8 adjacent columns at a time. Its
+-- operand has pairs of columns of each 8, so four lanes swap pairs.
+function Scores:hold_row(piece, r)
+  local words, n = {}, HELD * PANEL // WIDTH
+  for j = 0, n - 1, 4 do
+    words[j] = recast(piece_of_Q(self, piece, self:row(r), j + threadIdx.x % 4), u32)
+  end
+  for j = 0, n - 1, 4 do
+    local all, held = words[j], fragment(u32, 4)
+    local mine = merge.transposed{ [0] = all[0], all[1], all[2], all[3] }
+    for i = 0, 3 do held[i] = mine[i] end
+    local pairs = recast(held, self.variant.dtype)
+    for i = 0, 3 do
+      copy(tile(pairs, {2}, {i}), self.Q({_, r, (j + i) % 2}, 0, (j + i) // 2))
     end
   end
-  self:share_Q(piece, kv_head, first_row)
+end
+
+-- A piece's queries.
+function Scores:load_Q(piece)
+  self:share_Q(piece)
+  for r = 0, 1 do self:hold_row(piece, r) end
 end
 
 -- The products of a panel, which begins a chunk where its number says so.
 function Scores:multiply_panel(i, slot)
-  local plan, per_chunk, K = self.plan, PANELS // CHUNKS, self.K[i](_, _, _, slot)
-  if i % per_chunk == 0 then
-    self.bars.full[slot * CHUNKS + i // per_chunk]:wait(self.parity.of(slot))
+  local plan, K = self.plan, self.K[i](_, _, _, slot)
+  if i % PER_CHUNK == 0 then
+    self.bars.full[slot * CHUNKS + i // PER_CHUNK]:wait(self.parity.of(slot))
     wgmma_fence() -- of each chunk: else ptxas adds one, and one product waits for another
   end
   if i < HELD then
@@ -245,9 +280,12 @@ function Scores:multiply_panel(i, slot)
   end
 end
 
--- The scores of the tile in a slot.
-function Scores:multiply(slot)
-  for i = 0, PANELS - 1 do self:multiply_panel(i, slot) end
+-- The scores of the tile in a slot. Calls meanwhile() after the products of some panels.
+function Scores:multiply(slot, meanwhile)
+  for i = 0, PANELS - 1 do
+    self:multiply_panel(i, slot)
+    if i == SHARE_AFTER then meanwhile() end
+  end
   self.bars.full_rest[0]:wait(self.rest.parity)
   wgmma_fence()
   gemm(self.plan.QK_rest, self.Q_rest[PANELS], self.K_rest, self.S)
@@ -274,28 +312,35 @@ function Scores:mask(piece, left)
   end
 end
 
--- P of a tile, and what sums before it are to be multiplied by.
-function Scores:step(piece, left, slot, factor)
-  local rows = self.rows
-  self:multiply(slot)
-  self:mask(piece, left)
-  fill(rows.shrink, 1.0)
-  softmax.softmax(self.S, rows, factor, true, false, self.variant.lazy)
-  copy(cast(self.S, self.variant.dtype), self.P)
+-- P of the tile in a slot, and what sums before it are to be multiplied by, for the other groups.
+function Scores:share_P(slot)
   self.bars.used[0]:wait(self.used.parity)
   self.used:advance()
   copy(self.plan.store_P, self.copier:retile_S(self.P), self.to_P)
   fence_proxy_async()
   if threadIdx.x % 4 == 0 then
-    for r = 0, 1 do self.smem.factors[{ self:row(r), slot }] = rows.shrink[r] end
+    for r = 0, 1 do self.smem.factors[{ self:row(r), slot }] = self.rows.shrink[r] end
   end
   arrive(self.bars.ready[slot])
+end
+
+-- P of the tile whose scores are there, and the scores of the next one. P waits for the products
+-- of the tile before, so the tensor cores get the next scores first. ptxas lets products run on
+-- only within straight code: they may not be pending where a turn of the loop ends.
+function Scores:step(piece, left, slot, factor)
+  self:mask(piece, left)
+  fill(self.rows.shrink, 1.0)
+  softmax.softmax(self.S, self.rows, factor, self.hides_rows, false, self.variant.lazy)
+  copy(cast(self.S, self.variant.dtype), self.P)
   self.parity.turn(slot)
+  local function share() self:share_P(slot) end
+  if left > KEYS then self:multiply((slot + 1) % SLOTS, share) else share() end
 end
 
 function Scores:compute(piece, factor)
   fill(self.rows.tops, -math.huge)
   clear(self.rows.sums)
+  if piece.first < piece.last then self:multiply(0, function() end) end
   each_tile(piece, function(left, slot) self:step(piece, left, slot, factor) end)
 end
 
@@ -330,7 +375,7 @@ end
 local Sums = {}
 Sums.__index = Sums
 
--- The first one's first warp loads.
+-- The first one's warps load.
 local function new_sums(variant, plan, args, smem, bars, number)
   local thread = threadIdx.x % GROUP
   local pv = plan.PV:get_slice(thread)
@@ -340,14 +385,14 @@ local function new_sums(variant, plan, args, smem, bars, number)
     O = fragment(f32, plan.PV:partition_shape_C{ROWS, COLUMNS}),
     place_O = pv:partition_C(identity_tensor{ROWS, COLUMNS}), parity = parities(0),
     all = named_barrier(3 + number, GROUP),
-    loader = number == 0 and new_loader(variant, args, smem, bars),
-    loads = number == 0 and of_first_lane(thread // WARP) == 0 }, Sums)
+    loader = number == 0 and new_loader(variant, args, smem, bars,
+      of_first_lane(thread // WARP)) }, Sums)
 end
 
--- f(loader) in the warp that loads, if `is_time`, too.
+-- f(loader) in a group that loads, if `is_time`.
 function Sums:let_load(is_time, f)
   if self.loader then
-    if self.loads and is_time then f(self.loader) end
+    if is_time then f(self.loader) end
   end
 end
 
@@ -388,23 +433,24 @@ end
 -- The sums of a tile, once the scores of the next one are there.
 function Sums:step(piece, left, slot)
   local first, after = piece.last - left, (slot + 1) % SLOTS
-  self.bars.ready[slot]:wait(self.parity.of(slot))
   if slot == 0 then
     self:let_load(first == piece.first and left > KEYS, function(loader)
+      self.bars.scored[0]:wait(self.parity.of(0))
       loader:others(piece, first + KEYS)
     end)
   end
+  self.bars.ready[slot]:wait(self.parity.of(slot))
   local by = self:read(self.smem.factors, slot)
   if vote_any(by[0] ~= 1.0 or by[1] ~= 1.0) then softmax.scale_rows(self.O, by) end
   self.parity.turn(slot)
   if left > KEYS then
     self.bars.scored[after]:wait(self.parity.of(after))
-    self:let_load(left > 2 * KEYS, function(loader) loader:others(piece, first + 2 * KEYS) end)
   end
   if left < KEYS then self:clear_behind(slot, left) end
   wgmma_fence()
   gemm(self.plan.PV, self.P, self.V(_, _, _, slot), self.O)
   wgmma_commit()
+  self:let_load(left > 2 * KEYS, function(loader) loader:others(piece, first + 2 * KEYS) end)
   wgmma_wait(0)
   self:release(slot)
   self:let_load(left > AHEAD, function(loader) loader:values(piece, first + AHEAD, slot) end)
