@@ -14,4 +14,14 @@ function M.of(text)
   end
 end
 
+local MOST <const> = 60 -- bytes of a text in a message
+
+--- The text in quotes, as a message shows it that a terminal prints: cut, and without control
+--- characters.
+function M.quoted(text)
+  local function hex(c) return ("\\x%02x"):format(c:byte()) end
+  local shown = M.of(text:sub(1, MOST)):gsub("%c", hex)
+  return ("'%s%s'"):format(shown, #text > MOST and "..." or "")
+end
+
 return M

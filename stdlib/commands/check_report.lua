@@ -10,6 +10,7 @@ local plural = require "cuttle.plural"
 local run_script = require "cuttle.run_script"
 local script_error = require "cuttle.script_error"
 local text_file = require "cuttle.text_file"
+local valid_text = require "cuttle.valid_text"
 local M = { FINDINGS = 1, FAILED = 2, LIMIT = 3 }
 
 -- {====== The baseline ======
@@ -24,8 +25,8 @@ local function mark(result, options, fail)
   result.has_baseline = true
   local script = kinds.relative(options.script)
   return baseline.mark(result.findings, script, text, function(line, what)
-    fail("%s:%d: '%s' is no finding; expected an id, a script and the text of its line, with tabs "
-      .. "between", path, line, what)
+    fail("%s:%d: %s is no finding; expected an id, a script and the text of its line, with tabs "
+      .. "between", path, line, valid_text.quoted(what))
   end)
 end
 

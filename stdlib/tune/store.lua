@@ -12,6 +12,7 @@
 local internal = ...
 local lists = require "cuttle.lists"
 local plural = require "cuttle.plural"
+local quoted = require "cuttle.valid_text".quoted
 local M = {}
 
 local HEAD <const> = "# Results of tune: name, how, ms, device, driver, key, configuration, source"
@@ -39,12 +40,6 @@ end
 local function is_time(text)
   local ms = tonumber(text)
   return ms and ms >= 0 and ms < math.huge
-end
-
-local MOST_SHOWN <const> = 40 -- bytes of a field in a message
-
-local function quoted(text)
-  return ("'%s'"):format(escaped(text:sub(1, MOST_SHOWN)) .. (#text > MOST_SHOWN and "..." or ""))
 end
 
 -- What is wrong with the fields; nil: nothing. The last one has a fixed length, so a line that was

@@ -57,6 +57,10 @@ write("odd", "CT-OUT-OF-BOUNDS k.lua\n")
 expect("what is no baseline", "check --baseline=odd k.lua", "check: odd:1: 'CT-OUT-OF-BOUNDS "
   .. "k.lua' is no finding; expected an id, a script and the text of its line, with tabs between\n",
   2)
+write("red", "CT-RACE \27[31m\xff" .. ("x"):rep(100) .. "\n")
+local out_of_red = run "check --baseline=red k.lua"
+tap.ok(out_of_red:find("red:1: 'CT-RACE \\x1b[31m\u{FFFD}xxx", 1, true)
+  and out_of_red:find "xxx%.%.%.' is", "control characters stay out of messages", out_of_red)
 expect("a baseline that is a folder", "check --baseline=/ k.lua",
   "check: --baseline: cannot read /: Is a directory; cuttle check --write-baseline=/ "
     .. "writes it\n", 2)
