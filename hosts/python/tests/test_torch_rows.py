@@ -145,6 +145,25 @@ def test_formats():
     fails(ValueError, "format is 'fp9'; expected one of fp8_rows", lambda: rows.quantize(x, "fp9"), "a format")
 
 
+def test_choices():
+    x = data(2, 3, 200).detach()
+    values, columns = rows.top_k(x, 5)
+    want = x.topk(5)
+    ok(torch.equal(values, want.values) and torch.equal(columns, want.indices.int()), "top_k")
+    ok(torch.equal(rows.top_k(x, 3, smallest=True)[0], x.topk(3, largest=False).values), "its smallest")
+    ok(torch.equal(rows.sample(x, top_k=1), x.argmax(-1).int()), "sample of the largest")
+
+    def drawn(x):
+        return rows.sample(x, top_p=0.5, temperature=0.7, seed=3), rows.top_k(x, 4)[0]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(drawn, backend="aot_eager", fullgraph=True)
+    ok(all(torch.equal(a, b) for a, b in zip(drawn(x), compiled(x))), "both, compiled")
+    many = torch.stack([rows.sample(x[0, 0], top_p=0.5, seed=s) for s in range(60)])
+    p = x[0, 0].softmax(-1)
+    ok(len(set(many.tolist())) > 1 and all(p[p > p[i]].sum() < 0.5 for i in many), "only columns of the set")
+
+
 def test_checks():
     """What PyTorch itself asks of an operator."""
     x, w, target = data(5, 64), data(64), torch.tensor([[1], [2], [-100], [63], [0]])
@@ -181,6 +200,7 @@ test_norms()
 test_losses()
 test_elements()
 test_formats()
+test_choices()
 test_checks()
 test_training()
 done()

@@ -1,0 +1,50 @@
+"""Choices among the columns of rows, for PyTorch: random ones and the largest; without gradients.
+
+    token = cuttle.torch.sample(logits, top_p=0.9, seed=step)
+    values, columns = cuttle.torch.top_k(x, 32)
+
+Each is an operator of the language's module cuttle.selections; torch.compile takes both into its graphs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Tuple
+
+from . import selections
+from .torch_define import define
+
+
+def _columns(x: Any, n: Any) -> Any:
+    import torch
+
+    return x.new_empty((*x.shape[:-1], n), dtype=torch.int32)
+
+
+def _run_sample(made: Tuple[Any, ...], x: Any, *options: Any) -> None:
+    names = ("temperature", "top_k", "top_p", "min_p", "seed")
+    given = {name: value for name, value in zip(names, options) if value is not None}
+    selections.sample(x, out=made[0], **given)
+
+
+def _run_top_k(made: Tuple[Any, ...], x: Any, k: Any, smallest: Any) -> None:
+    selections.top_k(x, k, smallest=smallest, out=list(made))
+
+
+_sample = define("sample", "Tensor x, float temperature, SymInt? top_k, float? top_p, float? min_p, SymInt seed",
+                 lambda x, *_: (_columns(x, 1),), 1, _run_sample)
+_top_k = define("top_k", "Tensor x, SymInt k, bool smallest",
+                lambda x, k, _: (x.new_empty((*x.shape[:-1], k)), _columns(x, k)), 2, _run_top_k)
+
+
+def sample(x: Any, *, temperature: float = 1.0, top_k: Optional[int] = None, top_p: Optional[float] = None,
+           min_p: Optional[float] = None, seed: int = 0) -> Any:
+    """A random column of each row of logits (..., N), by their softmax, as int32 (...).
+
+    `top_k`, `top_p` and `min_p` say which columns may be drawn. The same seed draws the same columns.
+    """
+    return _sample(x.contiguous(), temperature, top_k, top_p, min_p, seed).squeeze(-1)
+
+
+def top_k(x: Any, k: int, *, smallest: bool = False) -> Tuple[Any, Any]:
+    """The k largest elements of each row of x (..., N), in order, and their columns, int32; k is at most 2048."""
+    return _top_k(x.contiguous(), k, smallest)
