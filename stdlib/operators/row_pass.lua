@@ -103,12 +103,26 @@ local function read(p, from, v, is_in)
   return now
 end
 
+-- A held vector as words of which the compiler knows nothing. Else it keeps what the pass before
+-- has made of them, an f32 for each element, in twice the registers.
+local function anew(p, held)
+  if not p.reads_anew or held.dtype.bytes ~= 2 or p.width % 2 ~= 0 then return held end
+  local now, words = fragment(held.dtype, p.width), fragment(u32, p.width // 2)
+  copy(held, now)
+  local of_held = recast(now, u32)
+  for i = 0, p.width // 2 - 1 do
+    words[i] = internal.kernel.ptx("mov.b32 $word, $from;", { word = u32 }, { from = of_held[i] },
+      function(from) return from end)
+  end
+  return recast(words, held.dtype)
+end
+
 -- The vectors of a pass: what is not held is read.
 local function vectors_of(p, thread, j, v, is_in)
   local now = {}
   for i, x in ipairs(thread.inputs) do
     if x.held then
-      now[i] = x.held(_, j)
+      now[i] = anew(p, x.held(_, j))
     elseif x.is_in_slots then
       now[i] = slots.read(p, thread.ring, i, j)
     elseif x.staged then

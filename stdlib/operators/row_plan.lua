@@ -15,6 +15,7 @@
 --   per_sm    blocks in turns of a multiprocessor
 --   ahead     of the row for which the second cache is asked, rows that come before it; of rows in
 --             slots, vectors of a thread; nil: it is not asked
+--   reads_anew  no pass keeps in registers what another one has made of held elements
 --   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
 --   group     columns of the largest group that is reduced, which lies in the lanes of one warp;
 --             nil: no groups
@@ -99,17 +100,26 @@ local function staged(p, problem)
     .. "blocks keep sums of columns")
 end
 
+-- Threads for a row of which each has many elements, as measured: up to 512 where they also read
+-- what rows share, or reduce groups of columns.
+local function many_lanes(p, problem, most)
+  local lanes = lanes_for(p.vectors, most // 2, MOST_LANES // 2)
+  if problem.shared == 0 and not p.group and lanes * most >= p.vectors then return lanes end
+  return lanes_for(p.vectors, most // 2, MOST_LANES)
+end
+
 -- A row that a warp or a block holds in registers, or nil.
-local function held(p, few, most, stores)
+local function held(p, problem, few, most)
   local lanes = lanes_for(p.vectors, 1, 32)
-  if lanes * (stores and few or 2 * few) >= p.vectors then
+  if lanes * (problem.stores and few or 2 * few) >= p.vectors then
     return chosen(p, "warp", lanes, 1, "%d threads hold a row", lanes)
   end
   lanes = math.max(LEAST_LANES, lanes_for(p.vectors, 2 * few, 256))
   if lanes * 2 * few < p.vectors then
-    lanes = lanes_for(p.vectors, most, MOST_LANES)
+    lanes = many_lanes(p, problem, most)
     if lanes * most < p.vectors then return nil end
-    p.min_blocks = math.max(1, HELD_THREADS // lanes)
+    p.min_blocks = problem.shared > 2 and 2 or math.max(1, HELD_THREADS // lanes)
+    p.reads_anew = not problem.at_once
   end
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
@@ -202,7 +212,7 @@ local function choose(problem)
   end
   local in_slots = not p.in_turns and is_softmax(p, problem) and resident(p, problem)
   if in_slots then return in_slots end
-  local by_threads = held(p, few, most, problem.stores)
+  local by_threads = held(p, problem, few, most)
   if by_threads then return with_rows(by_threads, problem) end
   in_slots = not p.in_turns and resident(p, problem)
   if in_slots then return in_slots end
