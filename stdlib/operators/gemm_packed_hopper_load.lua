@@ -31,40 +31,28 @@ function M.each_tile(block, own, n, f)
   end
 end
 
--- What begins tiles of a row of tiles, of a group of rows or nil: a function that brings step k of
--- codes, as a slot becomes empty. For one thread.
-local function codes_loader(variant, plan, rings, block, args)
-  local state = pipeline_state(variant.depth, {parity = 1})
-  local span = max(plan.step, variant.rows_of_group)
-  return function(row, group)
+-- Codes, scales and zero points of the rows of each tile.
+local function load_codes(variant, plan, rings, block, args)
+  local state, span = pipeline_state(variant.depth, {parity = 1}),
+    max(plan.step, variant.rows_of_group)
+  M.each_tile(block, 0, 1, function(row, column, group) -- luacheck: ignore 212
     local first = row * plan.strips
     if group then first = first + group.g * args.n_strips end
-    local function boxes_of(name)
+    local function bring(name, at, full)
       local ring = rings[name]
-      return tile(domain_offset({0, 0, first}, tma_tensor(args[name])),
+      local boxes = tile(domain_offset({0, 0, first}, tma_tensor(args[name])),
         {size(ring, 0), size(ring, 1), plan.strips}, {0, _, 0})
+      tma_load(boxes(_, _, _, at), ring(_, _, _, state.slot), full)
     end
-    local codes, scales = boxes_of "codes", boxes_of "scales"
-    local zeros = rings.zeros and boxes_of "zeros"
-    return function(k)
-      local slot, full = state.slot, block.coded_full[state.slot]
-      block.coded_empty[slot]:wait(state.parity)
+    for k in range(block.k_tiles) do
+      local full, at = block.coded_full[state.slot], block.k_first and block.k_first + k or k
+      block.coded_empty[state.slot]:wait(state.parity)
       full:arrive_expect_tx(plan.coded_bytes)
-      local at = block.k_first and block.k_first + k or k
-      tma_load(codes(_, _, _, at), rings.codes(_, _, _, slot), full)
-      tma_load(scales(_, _, _, at * plan.step // span), rings.scales(_, _, _, slot), full)
-      if zeros then
-        tma_load(zeros(_, _, _, at * plan.step // span), rings.zeros(_, _, _, slot), full)
-      end
+      bring("codes", at, full)
+      bring("scales", at * plan.step // span, full)
+      if rings.zeros then bring("zeros", at * plan.step // span, full) end
       state:advance()
     end
-  end
-end
-
-local function load_codes(block, loader)
-  M.each_tile(block, 0, 1, function(row, column, group) -- luacheck: ignore 212
-    local bring = loader(row, group)
-    for k in range(block.k_tiles) do bring(k) end
   end)
 end
 
@@ -89,9 +77,9 @@ end
 
 --- What the threads of the group do. args: {codes =, scales =, zeros =, n_strips =} of the weight.
 function M.load(variant, plan, rings, block, X, args)
-  local i, loader = threadIdx.x % GROUP, codes_loader(variant, plan, rings, block, args)
+  local i = threadIdx.x % GROUP
   if i == 0 then load_activations(variant, plan, rings, block, X) end
-  if i == WARP then load_codes(block, loader) end
+  if i == WARP then load_codes(variant, plan, rings, block, args) end
 end
 
 return M
