@@ -22,6 +22,7 @@
 local attention_bits = require "cuttle.attention_bits"
 local bits = require "cuttle.bits"
 local given = require "cuttle.operator_config"
+local with = require "cuttle.lists".with
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
 local scores = require "cuttle.attention_score"
@@ -286,14 +287,6 @@ local set_names <const> = { "bits", "config", "cu_seqlens_q", "cu_seqlens_k" }
 local operator <const> = { name = "attention", key = tables.key }
 
 function operator.candidates(p) return tables.candidates(p, choice_at(target_of(p))) end
-
-local function with(options, changes)
-  local new = {}
-  for _, list in ipairs { options, changes } do
-    for name, value in pairs(list) do new[name] = value end
-  end
-  return new
-end
 
 function operator.problem(args, options, device)
   local p = read_arguments(args[1], args[2], args[3], with(options, { out = args[4] }))

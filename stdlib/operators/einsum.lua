@@ -3,6 +3,7 @@
 -- it by the template that fits (matmul_choice.lua, gemm_nested.lua), or einsum_plain.lua does.
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
+local lists = require "cuttle.lists"
 local texts = require "cuttle.einsum_text"
 local modes = require "cuttle.einsum_modes"
 local plain = require "cuttle.einsum_plain"
@@ -346,10 +347,8 @@ local function read_contract(A, B, C, options)
     tiles.fail("contract", "keep is of no use with a C, whose names say which modes are kept")
   end
   local result = C and names_of(C, "C") or names_of_result(a, b, kept)
-  local rest = {}
-  for name, value in pairs(options) do
-    if name ~= "keep" then rest[name] = value end
-  end
+  local rest = lists.with(options)
+  rest.keep = nil
   return to_problem("contract", { A, B }, { a, b }, result), C, rest
 end
 
