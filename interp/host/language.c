@@ -2,6 +2,7 @@
    names as globals. Each binding adds its own names; this file knows only their order. */
 #include <lauxlib.h>
 #include <lualib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -145,14 +146,17 @@ static const struct {
     {"block_copy", "cuttle.block_tiles", true},
 };
 
-/* The Lua function at the top will get the arguments below it. One that takes any number has a check of its own. */
-static void check_count(lua_State *L, const char *name) {
+/* The most arguments of the Lua function at the top, as upvalue 4 keeps them. One that takes any number has a check
+   of its own. */
+static int most_args(lua_State *L) {
   lua_Debug ar;
-  lua_pushvalue(L, -1);
-  lua_getinfo(L, ">u", &ar);
-  if (!ar.isvararg) {
-    diag_check_count(L, name, lua_gettop(L) - 1, ar.nparams);
+  if (lua_isnil(L, lua_upvalueindex(4))) {
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">u", &ar);
+    lua_pushinteger(L, ar.isvararg ? INT_MAX : ar.nparams);
+    lua_replace(L, lua_upvalueindex(4));
   }
+  return (int)lua_tointeger(L, lua_upvalueindex(4));
 }
 
 /* Calls the name (upvalue 1) of the module (upvalue 2) with the same arguments; upvalue 3: is_helper. */
@@ -161,7 +165,7 @@ static int call_lua_name(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
-  check_count(L, lua_tostring(L, lua_upvalueindex(1)));
+  diag_check_count(L, lua_tostring(L, lua_upvalueindex(1)), lua_gettop(L) - 1, most_args(L));
   bool is_helper = lua_toboolean(L, lua_upvalueindex(3));
   if (is_helper && front_ir(L) != NULL) {
     if (src_convert(L, -1, RW_HELPER) != LUA_OK) {
@@ -182,7 +186,8 @@ static void add_lua_names(lua_State *L) {
     lua_pushstring(L, lua_names[i].name);
     lua_pushstring(L, lua_names[i].module);
     lua_pushboolean(L, lua_names[i].is_helper);
-    lua_pushcclosure(L, call_lua_name, 3);
+    lua_pushnil(L);
+    lua_pushcclosure(L, call_lua_name, 4);
     lua_setfield(L, -2, lua_names[i].name);
   }
 }

@@ -1,5 +1,5 @@
-/* bind_math.c: mathematics of two operands or two results, and the tests of a float's kind. All take
-   run-time values and Lua numbers. */
+/* bind_math.c: mathematics of two operands or two results, fast functions, and the tests of a float's kind. All
+   take run-time values and Lua numbers. */
 #include <lauxlib.h>
 #include <math.h>
 
