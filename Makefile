@@ -660,10 +660,11 @@ golden: $(PROGRAM) $(BUILD)/tests/c/test_emit
 # compiles all of them again. The second list is that of scripts/ledger.lua.
 LEDGER = tests/golden/compiled.txt
 LEDGER_RUN = CUTTLE_CACHE=$(abspath $(CACHE)) LEDGER=$(LEDGER) RECORD=$(BUILD)/compiled
-ledger: $(PROGRAM) $(FILING_PROGRAM)
+ledger: $(PROGRAM) $(FILING_PROGRAM) $(BUILD)/tests/c/test_emit
 	@for f in compiled compiled.cubins compiled.emission; do : > $(BUILD)/$$f; done
 	@$(LEDGER_RUN) scripts/compile_kernels.sh $(FILING_PROGRAM) > $(BUILD)/compiled.tap; \
 		grep -A 5 '^not ok' $(BUILD)/compiled.tap || true
+	@$(LEDGER_RUN) $(BUILD)/tests/c/test_emit | grep -A 5 '^not ok' || true
 	@$(LEDGER_RUN) $(FINGERPRINT_RUN) $(FINGERPRINTS) | grep -A 5 '^not ok' || true
 	@$(LEDGER_RUN) $(RUN_TESTS) $(sort $(wildcard tests/lua/*/compile*.lua) \
 		$(shell grep -l 'support/compiled.lua' tests/lua/*/*.lua)) \
