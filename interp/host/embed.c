@@ -37,7 +37,7 @@ cuttle_State *cuttle_open(const cuttle_Options *options) {
 }
 
 void cuttle_close(cuttle_State *S) {
-  if (S != NULL && (S->n_calls > 0 || S->is_closing)) {
+  if (S != NULL && (S->calls.n > 0 || S->is_closing)) {
     state_log(S, "cuttle_close: called inside a callback of the state; it stays open");
   } else if (S != NULL) {
     state_free(S);

@@ -128,7 +128,7 @@ static cuttle_Status run_launch(CuttleState *s, LaunchRequest *q) {
     return CUTTLE_OK;
   }
   cuttle_Status status = embed_protect(s, is_done ? fail_again : launch, q);
-  if (status != CUTTLE_OK && s != NULL && s->n_calls == 0) {
+  if (status != CUTTLE_OK && s != NULL && s->calls.n == 0) {
     site_end_all(s);
   }
   return status;
@@ -295,16 +295,16 @@ void cuttle_push_stream(cuttle_State *S, int device, void *stream) {
   CtErr err;
   diag_check(S->L, state_cuda(S, device, &d, &err), &err);
   bind_push_stream(S->L, d, stream);
-  if (S->n_calls > 0) {
+  if (S->calls.n > 0) {
     embed_end_stream(S);
-    S->guest = d;
+    S->calls.guest = d;
     ct_device_set_guest(d, stream);
   }
 }
 
 void embed_end_stream(CuttleState *s) {
-  if (s != NULL && s->guest != NULL) {
-    ct_device_set_guest(s->guest, NULL);
-    s->guest = NULL;
+  if (s != NULL && s->calls.guest != NULL) {
+    ct_device_set_guest(s->calls.guest, NULL);
+    s->calls.guest = NULL;
   }
 }

@@ -68,7 +68,7 @@ static bool run_brief(LaunchBrief *b, const CtSlotValue *slots, const LaunchLent
 /* On the CPU engine little would be saved; printf calls the host. */
 static bool may_go_alone(const Kernel *k, const LaunchSite *site) {
   const CuttleState *s = k->state;
-  return s->n_calls == 1 && !s->turn.is_open_to_host && site->args.device != NULL &&
+  return s->calls.n == 1 && !s->turn.is_open_to_host && site->args.device != NULL &&
          site->args.n_lists == 0 && k->specs->prints == NULL;
 }
 
@@ -122,7 +122,7 @@ void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLen
 /* {====== The launch without Lua ====== */
 
 static bool is_plain(const CuttleState *s) {
-  return s->n_calls == 0 && !s->is_closing && !s->is_printing && !s->turn.is_open_to_host &&
+  return s->calls.n == 0 && !s->is_closing && !s->is_printing && !s->turn.is_open_to_host &&
          !taps_are_open(&s->taps);
 }
 

@@ -230,7 +230,7 @@ static void push_kept(lua_State *L, int kernel, const LaunchSite *site) {
 
 /* A call further out, in which this one was made, may use it. */
 static bool is_busy(const CuttleState *s, const LaunchSite *site) {
-  return site->call != 0 && site->call < s->n_calls;
+  return site->call != 0 && site->call < s->calls.n;
 }
 
 /* The value of an argument that is a number, as a kernel's parameter of that type has it. */
@@ -362,7 +362,7 @@ LaunchSite *site_new(lua_State *L, int kernel, const LaunchConfig *config, const
   const Kernel *k = lua_touserdata(L, kernel);
   check_memories(L, kernel, lent);
   LaunchSite *site = push_site(L, lent);
-  site->call = k->state->n_calls;
+  site->call = k->state->calls.n;
   make_tensors(L, kernel, lent);
   read_site(L, kernel, config, site, lent);
   if (!has_tensors(lent)) {
@@ -374,7 +374,7 @@ LaunchSite *site_new(lua_State *L, int kernel, const LaunchConfig *config, const
 bool site_use(lua_State *L, int kernel, const LaunchConfig *config, LaunchSite *site,
               const LaunchLent *lent) {
   const Kernel *k = lua_touserdata(L, kernel);
-  site->call = k->state->n_calls;
+  site->call = k->state->calls.n;
   push_kept(L, kernel, site);
   site_move(L, k->state, site, lent);
   bool is_same = launch_read_moved(L, kernel, &site->args);

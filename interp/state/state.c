@@ -124,7 +124,7 @@ int state_call(CuttleState *s, int n_args, int n_results) {
   lua_pushcfunction(L, diag_handler);
   lua_insert(L, base);
   s->turn.number++;
-  bool is_first = s->n_calls++ == 0, is_asked = is_first && s->options.poll != NULL;
+  bool is_first = s->calls.n++ == 0, is_asked = is_first && s->options.poll != NULL;
   if (is_first) {
     state_resume(s);
     s->stack_top = s->options.sandbox != 0 ? __builtin_frame_address(0) : NULL;
@@ -139,9 +139,9 @@ int state_call(CuttleState *s, int n_args, int n_results) {
     ct_ask_end(&s->ask);
   }
   status = is_first ? settle_devices(s, base, status) : status;
-  s->n_calls--;
+  s->calls.n--;
   lua_remove(L, base);
-  if (s->n_calls == 0) {
+  if (s->calls.n == 0) {
     state_free_garbage(L, status);
   }
   return status;

@@ -86,6 +86,12 @@ typedef struct StateSearches {
   volatile sig_atomic_t n_asked; /* wishes that ended one, in this call */
 } StateSearches;
 
+/* The calls of state_call in progress, one in the other. */
+typedef struct StateCalls {
+  int n;
+  CtDevice *guest; /* that knows the stream of the outermost one; or NULL */
+} StateCalls;
+
 /* What launches depend on, for those of the host without Lua: launch_lent.c. */
 typedef struct StateTurn {
   uint64_t number; /* grows with each call that may have changed it */
@@ -145,14 +151,13 @@ typedef struct CuttleState {
   volatile int interrupt;
   StateSearches searches;
   volatile sig_atomic_t signal; /* that stopped the script last; 0: none */
-  int n_calls;                  /* of state_call in progress */
-  CtDevice *guest;              /* that knows the stream of the call in progress; or NULL */
-  CtAsk ask;                    /* the host's poll, if it has one */
-  uint32_t phase;               /* random, for the counts of coroutines */
-  int rank;                     /* of m:run, whose function runs now; -1: none */
-  int n_ranks;                  /* of that m:run in this process */
-  unsigned script_s;            /* after which SIGALRM stops a script that reports; 0: never */
-  double rank_seconds;          /* that a kernel of them may wait for another rank; 0: for ever */
+  StateCalls calls;
+  CtAsk ask;           /* the host's poll, if it has one */
+  uint32_t phase;      /* random, for the counts of coroutines */
+  int rank;            /* of m:run, whose function runs now; -1: none */
+  int n_ranks;         /* of that m:run in this process */
+  unsigned script_s;   /* after which SIGALRM stops a script that reports; 0: never */
+  double rank_seconds; /* that a kernel of them may wait for another rank; 0: for ever */
   StateTurn turn;
   bool is_polled;      /* the hook always looks at `interrupt`; else state_stop installs it */
   bool raised_in_hook; /* since a hook last ended without an error */
