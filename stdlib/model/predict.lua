@@ -115,18 +115,19 @@ local function wave_cycles(units, chain, blocks)
   return norm(most * blocks, chain), most * blocks > chain and limit or "latency"
 end
 
+-- A launch that memory stopped has run no block.
 local function multiprocessor_cycles(w, d, units, chain, resident)
   local full, rest = w.blocks // (d.sms * resident), w.blocks % (d.sms * resident)
-  local cycles, limit, first = 0, nil, nil
+  local cycles, limit, first = 0, "latency", nil
   if full > 0 then
     local each, which = wave_cycles(units, chain, resident)
     cycles, limit, first = full * each, which, each
   end
   if rest > 0 then
     local more, which = wave_cycles(units, chain, (rest + d.sms - 1) // d.sms)
-    cycles, limit, first = cycles + more, limit or which, first or more
+    cycles, limit, first = cycles + more, first and limit or which, first or more
   end
-  return cycles + (w.imbalance - 1) * first, limit -- the longest block may begin last
+  return cycles + (w.imbalance - 1) * (first or 0), limit -- the longest block may begin last
 end
 
 local function in_ms(cycles, of_ms)
