@@ -63,18 +63,18 @@ function M.seen(config, p)
   return config.across and turn.across(p) or config.transposes and transpose.seen(p) or p
 end
 
--- Why C is not stored across the instruction's columns, or A is not transposed first.
-local function changed_trouble(config, p)
-  if (p.groups or p.nested) and (config.across or config.transposes) then
-    return ("it %s, for matrices with one stride per mode and without groups"):format(
-      config.across and "stores C across" or "transposes an operand first")
+-- Why C is not stored across the instruction's columns.
+local function across_trouble(p)
+  if p.groups or p.nested then
+    return "it stores C across, for matrices with one stride per mode and without groups"
   end
 end
 
 --- Why no kernel of this template computes the problem; nil: it does.
 function M.trouble(config, p)
   if p.groups and p.groups.mode == "list" then return "TMA takes no lists of tensors" end
-  local why = nested.trouble(config, p) or changed_trouble(config, p)
+  local why = nested.trouble(config, p) or config.across and across_trouble(p)
+    or config.transposes and transpose.trouble(p)
     or streams.trouble(config, p, config.stream_k and M.n_blocks(config))
   if why then
     return why

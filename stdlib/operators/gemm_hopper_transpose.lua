@@ -9,6 +9,7 @@ local M = {}
 
 local ROWS <const>, THREADS <const>, WARP <const>, LINE_BITS <const> = 128, 128, 32, 1024
 local VECTOR_BITS <const> = 128
+local GRID_Y <const> = 65535 -- blocks along K at most
 
 local kernels = {} -- by element type
 
@@ -39,6 +40,18 @@ local function make(dtype)
   end)
 end
 
+local function lines_of(k, dtype) return cdiv(k, LINE_BITS // dtype.bits) end
+
+--- Why A of a problem is not transposed; nil: it may be.
+function M.trouble(p)
+  if p.groups or p.nested then
+    return "it transposes an operand first, for matrices with one stride per mode and without "
+      .. "groups"
+  elseif lines_of(p.k, p.dtype) > GRID_Y then
+    return ("it transposes an operand first, of up to %d blocks along K"):format(GRID_Y)
+  end
+end
+
 --- A problem whose A, contiguous along M, is transposed before. A itself is as it was.
 function M.seen(p)
   local q = lists.with(p, { a_major = "k" })
@@ -58,8 +71,7 @@ end
 function M.before(x, device, stream)
   local dtype, extents, to = x.dtype, shape(x), room_for(x, device)
   kernels[dtype] = kernels[dtype] or make(dtype)
-  local grid = { cdiv(extents[1], ROWS), cdiv(extents[2], LINE_BITS // dtype.bits),
-                 extents[3] or 1 }
+  local grid = { cdiv(extents[1], ROWS), lines_of(extents[2], dtype), extents[3] or 1 }
   return { kernel = kernels[dtype], args = { x, to },
            launch = { grid = grid, block = THREADS, stream = stream } }, to
 end

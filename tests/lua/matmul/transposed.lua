@@ -48,3 +48,7 @@ local _, why = pcall(matmul, A(_, _, 0), A, {config = "hopper 256x128x128, trans
   groups = full(i32, 1, 128)})
 print(why:match "it transposes.*")
 -- expect: it transposes an operand first, for matrices with one stride per mode and without groups
+local p = matmul_of.problem(A, A)
+p.k = 65535 * 128 + 1
+print(require "cuttle.gemm_hopper".trouble(config{128, 128, 128}, p))
+-- expect: it transposes an operand first, of up to 65535 blocks along K
