@@ -362,7 +362,8 @@ def test_decode():
     out = cuttle.attention_decode(q, cache, cache, k_rope=rope, k_scale=scales, v_scale=scales)
     s = np.einsum("bhd,bkd->bhk", q, wide[:, 0]) / 12 ** 0.5
     p = np.exp(s - s.max(-1, keepdims=True))
-    close(out, p / p.sum(-1, keepdims=True) @ wide[:, 0, :, :8], "parts of keys with scales")
+    # scores of 150 in f32 are off by 1e-5, and with them the probabilities of values up to 127
+    close(out, p / p.sum(-1, keepdims=True) @ wide[:, 0, :, :8], "parts of keys with scales", 1e-3)
 
 
 test_attention()
