@@ -43,6 +43,8 @@ if arg[1] == "hopper" then
   check("u4", 128, bf16, {groups = 2, columns = 128, stages = 5, min_blocks = 1, k_blocks = 2})
   check("u4", 256, bf16, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
     registers = {40, 232}}, 3)
+  check("u4", 256, bf16, {groups = 2, schedule = "ping-pong", columns = 128, stages = 4, depth = 4,
+    min_blocks = 1, registers = {40, 232}}, 3)
   check("u4", 8, f8e4m3)
   check("u4", 8, i8)
   check("u4", 256, i8, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
