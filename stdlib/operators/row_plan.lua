@@ -204,7 +204,8 @@ local function choose(problem)
     local by_tma = staged(p, problem)
     if by_tma then return by_tma end
   elseif problem.n_reductions == 0 and not p.in_turns and p.vectors > 32 * few then
-    local deep = math.max(1, FLAT_BYTES // step)
+    local is_pair = step > WIDE_BYTES and not p.group -- as of a gate: one vector of each was faster
+    local deep = is_pair and 1 or math.max(1, FLAT_BYTES // step)
     local lanes = lanes_for(p.vectors, deep, 256)
     p.is_flat = true
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
