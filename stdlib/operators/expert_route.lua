@@ -92,7 +92,7 @@ local function judged(c, own, size, lane)
     for j, one in ipairs(own) do
       local is_in = one.index // size == g
       members[j] = { value = where(is_in, one.value, -math.huge),
-                     index = where(is_in, one.index, one.index + TAKEN) }
+                     index = where(is_in, one.index, TAKEN) }
     end
     for _ = 1, math.min(BEST, size) do sum = sum + take_first(members).value end
     if lane == g then mine.value = where(sum == sum, sum, -math.huge) end
@@ -108,7 +108,7 @@ local function limit_groups(c, own, lane)
   for _, one in ipairs(own) do
     local is_out = one.index < TAKEN and (chosen >> one.index // size & 1) == 0
     one.value = where(is_out, -math.huge, one.value)
-    one.index = where(is_out, one.index + TAKEN, one.index)
+    one.index = one.index + where(is_out, TAKEN, 0)
   end
 end
 
