@@ -188,6 +188,7 @@ local decodes <const> = {
   { "decode, f8e4m3", bf16, f8e4m3, 8, 2, 128, "mma 8 bits" },
   { "decode, i8, pages of 7", bf16, i8, 8, 2, 64, "mma 8 bits, 2 warps", page = 7 },
   { "decode, latent", bf16, bf16, 16, 1, 576, "latent 64 keys", latent = true },
+  { "decode, latent, 8 bits", bf16, f8e4m3, 16, 1, 576, "latent 8 bits", latent = true },
   { "decode, latent, many heads", bf16, bf16, 70, 1, 576, "latent hopper", latent = true,
     page = 64 },
   { "decode, latent, in pairs", bf16, bf16, 70, 1, 576, "latent hopper, pairs", latent = true,

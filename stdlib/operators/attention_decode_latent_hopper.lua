@@ -209,20 +209,10 @@ end
 
 function Scores:row(r) return softmax.row_of(self.place, r)[{0, 0}][1] end
 
--- Piece `at` of 8 columns of a row of the tile. Rows that no query has are the last one again, so
--- that no load is in a branch, where the next one would wait for it.
-local function piece_of_Q(self, piece, row, at)
-  local variant, to = self.variant, fragment(self.variant.dtype, WIDTH)
-  local kv_head, first_row = merge.key_head(variant, piece.head)
-  local last = variant.n_q * variant.group - 1 - first_row
-  local query, head = merge.query(variant, kv_head, first_row, min(row, last))
-  copy(tile(self.args.Q(query, _, head, piece.b), {WIDTH}, {at}), to)
-  return to
-end
-
--- Those of a piece's queries that are not in registers. No product reads the last ones any more.
-function Scores:share_Q(piece)
-  local across = (PANELS + 1 - HELD) * PANEL // WIDTH
+-- Those of a piece's queries that are not in registers. Rows that no query has are 0. All loads are
+-- on their way before the first store. No product reads the last ones any more.
+function Scores:share_Q(piece, kv_head, first_row)
+  local variant, across = self.variant, (PANELS + 1 - HELD) * PANEL // WIDTH
   local n, mine = ROWS * across // GROUP, {}
   local function place(i)
     local at = i * GROUP + threadIdx.x
@@ -230,7 +220,13 @@ function Scores:share_Q(piece)
   end
   for i = 0, n - 1 do
     local row, j = place(i)
-    mine[i] = piece_of_Q(self, piece, row, HELD * PANEL // WIDTH + j)
+    local query, head, is_there = merge.query(variant, kv_head, first_row, row)
+    mine[i] = fragment(variant.dtype, WIDTH)
+    clear(mine[i])
+    if is_there then
+      copy(tile(self.args.Q(query, _, head, piece.b), {WIDTH}, {HELD * PANEL // WIDTH + j}),
+        mine[i])
+    end
   end
   for i = 0, n - 1 do
     local row, j = place(i)
@@ -240,28 +236,19 @@ function Scores:share_Q(piece)
   self.all:sync()
 end
 
--- Columns of row r, for the operand in registers. A lane loads 8 adjacent columns at a time. Its
--- operand has pairs of columns of each 8, so four lanes swap pairs.
-function Scores:hold_row(piece, r)
-  local words, n = {}, HELD * PANEL // WIDTH
-  for j = 0, n - 1, 4 do
-    words[j] = recast(piece_of_Q(self, piece, self:row(r), j + threadIdx.x % 4), u32)
-  end
-  for j = 0, n - 1, 4 do
-    local all, held = words[j], fragment(u32, 4)
-    local mine = merge.transposed{ [0] = all[0], all[1], all[2], all[3] }
-    for i = 0, 3 do held[i] = mine[i] end
-    local pairs = recast(held, self.variant.dtype)
-    for i = 0, 3 do
-      copy(tile(pairs, {2}, {i}), self.Q({_, r, (j + i) % 2}, 0, (j + i) // 2))
-    end
-  end
-end
-
 -- A piece's queries.
 function Scores:load_Q(piece)
-  self:share_Q(piece)
-  for r = 0, 1 do self:hold_row(piece, r) end
+  local variant = self.variant
+  local kv_head, first_row = merge.key_head(variant, piece.head)
+  clear(self.Q)
+  for r = 0, 1 do
+    local query, head, is_there = merge.query(variant, kv_head, first_row, self:row(r))
+    if is_there then
+      local row = merge.own_pairs(self.args.Q(query, _, head, piece.b))
+      for j in unroll(0, HELD * PANEL // 8) do copy(row(_, j), self.Q({_, r, j % 2}, 0, j // 2)) end
+    end
+  end
+  self:share_Q(piece, kv_head, first_row)
 end
 
 -- The products of a panel, which begins a chunk where its number says so.

@@ -81,52 +81,18 @@ function M.own_pairs(row)
   return tile(by_8, {2, size(by_8, 1)}, {threadIdx.x % 4, 0})
 end
 
---- Of four words, {[0] = ...}, of each of four adjacent lanes: those with the lane's number, in the
---- order of the lanes. All lanes of the warp call it.
-function M.transposed(words)
-  local out = {}
-  for i = 0, 3 do out[i] = words[i] end
-  for _, bit in ipairs { 1, 2 } do
-    local is_high = threadIdx.x & bit ~= 0
-    for i = 0, 3 do
-      if i & bit == 0 then
-        local low, high = out[i], out[i + bit]
-        local got = shfl_xor(where(is_high, low, high), bit)
-        out[i], out[i + bit] = where(is_high, got, low), where(is_high, high, got)
-      end
-    end
-  end
-  return out
-end
-
--- Four adjacent lanes have 8 columns of a row, two each. They swap pairs of 16 bits so that each
--- stores 8 columns at a time.
-local function store_eights(row, is_there, pairs, first)
-  local words, dtype = recast(pairs, u32), pairs.dtype
-  for j = 0, size(pairs, 1) - 1, 4 do
-    local some, mine = {}, fragment(u32, 4)
-    for i = 0, 3 do some[i] = words[j + i] end
-    local new = M.transposed(some)
-    for i = 0, 3 do mine[i] = new[i] end
-    if is_there then copy(recast(mine, dtype), tile(row, {8}, {first + j + threadIdx.x % 4})) end
-  end
-end
-
 --- A thread's pairs (2,n) of a row's result, which are to be divided by `sum`, from the row's
 --- eights number `first` on.
 function M.store_pairs(variant, args, place, sum, pairs, first)
   local query, head, is_there = M.query(variant, place.kv_head, place.first_row, place.row)
-  local factor, dtype = factor_of(variant, args, place, sum), args.O.dtype
-  local mine = fragment(dtype, { 2, size(pairs, 1) })
-  for j in range(size(pairs, 1)) do
-    for i = 0, 1 do mine[{i, j}] = cast(pairs[{i, j}] * factor, dtype) end
-  end
-  local row = args.O(query, _, head, place.b)
-  if dtype.bits == 16 then
-    store_eights(row, is_there, mine, first)
-  elseif is_there then
-    local to = M.own_pairs(row)
-    for j in range(size(mine, 1)) do copy(mine(_, j), to(_, first + j)) end
+  if is_there then
+    local factor, to = factor_of(variant, args, place, sum), M.own_pairs(args.O(query, _, head,
+      place.b))
+    local pair = fragment(args.O.dtype, 2)
+    for j in range(size(pairs, 1)) do
+      for i = 0, 1 do pair[i] = cast(pairs[{i, j}] * factor, args.O.dtype) end
+      copy(pair, to(_, first + j))
+    end
   end
 end
 
