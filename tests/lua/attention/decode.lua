@@ -140,6 +140,8 @@ print(try(PLAIN, {dtype = f32, H = 2, HK = 1, D = 8, lengths = {1200, 0, 300}, c
 if not on_gpu or device().sm >= 80 then
   assert(try(MMA, {dtype = bf16, H = 8, HK = 2, D = 128, lengths = some,
                    parts = {1, 3, 9}}) == true)
+  assert(try("mma 4 warps, 2 stages", {dtype = bf16, H = 8, HK = 1, D = 256, lengths = {150, 77},
+                                       parts = {3}}) == true)
   assert(try(MMA, {dtype = f16, H = 4, HK = 2, S = 2, D = 64, DV = 32, causal = true,
                    lengths = {300, 1, 77, 2, 290}}) == true)
   assert(try(MMA, {dtype = bf16, H = 4, HK = 2, D = 32, page = 16, lengths = some}) == true)
