@@ -8,11 +8,14 @@ local configs = table.pack(table.unpack(arg, 3))
 local HALVES <const> = { bf16, f16 }
 -- Of a configuration: types of queries; narrow: keys and values of 8 bits; latent: values are
 -- columns of keys; page: the size of pages is a multiple of it; pairs: more than 64 queries share
--- their keys.
+-- their keys; deep: rows have up to 256 columns.
 local known <const> = {
   plain = { types = { f32 } },
   ["mma 8 warps"] = { types = HALVES }, ["mma 4 warps"] = { types = HALVES },
+  ["mma 4 warps, 2 stages"] = { types = HALVES, deep = true },
   ["mma 8 bits"] = { types = HALVES, narrow = true },
+  ["mma 8 bits, 2 stages"] = { types = HALVES, narrow = true, deep = true },
+  ["mma 8 bits, 4 warps"] = { types = HALVES, narrow = true, deep = true },
   ["latent 64 keys"] = { types = HALVES, latent = true },
   ["latent 8 bits"] = { types = HALVES, latent = true, narrow = true },
   ["latent hopper"] = { types = HALVES, latent = true, page = 64 },
@@ -89,7 +92,7 @@ end
 local function problem(of)
   local b, dtype, room = random(5), one_of(of.types), random(MOST)
   local h, s = one_of { 1, 2, 3, 4, 7 }, one_of { 1, 1, 2, 3 }
-  local hk, d = one_of { 1, 2 }, 32 * random(4)
+  local hk, d = one_of { 1, 2 }, 32 * random(of.deep and 8 or 4)
   local kv = of.narrow and one_of { f8e4m3, i8 } or dtype
   if of.latent then hk, d, h = 1, 576, one_of { 1, 9, 16, 60 } end
   if of.pairs then h, s = one_of { 66, 100, 128 }, 1 end
@@ -116,7 +119,7 @@ local function problem(of)
   end
   local K = cast_random(kv, { first, hk, rows, d })
   local V = of.latent and view(K, layout({ first, 1, rows, 512 }, { rows * d, 0, d, 1 }))
-    or cast_random(kv, { first, hk, rows, 32 * random(4) })
+    or cast_random(kv, { first, hk, rows, 32 * random(of.deep and 8 or 4) })
   if not of.latent and is_often(3) then
     options.k = host(randn(dtype, row_major { b, hk, s, d }))
     options.v = host(randn(dtype, row_major { b, hk, s, size(V, 3) }))
