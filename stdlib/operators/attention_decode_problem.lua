@@ -15,6 +15,7 @@
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
+local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
 local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
@@ -202,6 +203,7 @@ end
 -- each key, and the parts of its columns.
 local function read_scale(p, q, x, name, of)
   if x == nil or type(x) == "number" then
+    if x then scales.check_number(op, x, name) end
     return view(internal.launch.table_on(f32, { x or 1.0 }, nil, p.device),
       layout({ p.kv_heads, p.batches }, { 0, 0 }))
   end

@@ -8,19 +8,21 @@ local function on_host(t) return t.device == "cpu" and t or t:to "cpu" end
 
 local MOST <const> = { i8 = 127.0, f8e4m3 = 448.0 }
 
+local function rounded_to(dtype, x) return reference.cast(full(f64, { 1 }, x), dtype)[0] end
+
 -- The scale of a key that is appended, where each key has one.
 local function own_scale(t, appended, k, h, b)
   local most = 0.0
   for d = 0, size(appended, 1) - 1 do most = math.max(most, math.abs(appended[{ k, d, h, b }])) end
   if most == 0.0 then return 1.0 end
-  return reference.cast(full(f64, { 1 }, most / (MOST[t.dtype.name] or 1.0)), f32)[0]
+  return rounded_to(f32, most / (MOST[t.dtype.name] or 1.0))
 end
 
--- Element x of what is appended, as K or V then has it: divided by its scale and rounded.
+-- Element x of what is appended, as K or V then has it: divided by its scale in f32, and rounded.
 local function rounded(x, t, scale)
-  if scale == nil then return reference.cast(full(f64, { 1 }, x), t.dtype)[0] end
-  x = x / scale
-  if t.dtype ~= i8 then return reference.cast(full(f32, { 1 }, x), t.dtype)[0] end
+  if scale == nil then return rounded_to(t.dtype, x) end
+  x = rounded_to(f32, x / scale)
+  if t.dtype ~= i8 then return rounded_to(t.dtype, x) end
   local nearest = math.floor(x + 0.5)
   if nearest - x == 0.5 and nearest % 2 == 1 then nearest = nearest - 1 end -- ties to even
   return math.max(-128, math.min(nearest, 127))

@@ -14,14 +14,19 @@ local LEAST <const> = 1e-30
 
 M.names = { "k_scale", "q_scale", "v_scale" }
 
--- The scale (blocks,heads,B), as one number if there is no other, and whether there are blocks. The
--- maximum of scores is that of products only if the factor between them is positive.
+--- A scale that is a number. The maximum of scores is that of products only if the factor between
+--- them is positive. Minus infinity, a masked score, also stays as it is only then.
+function M.check_number(who, x, name)
+  if not (x > 0 and x < math.huge) then
+    tiles.fail(who, "%s is %s; expected a positive number", name, x)
+  end
+end
+
+-- The scale (blocks,heads,B), as one number if there is no other, and whether there are blocks.
 local function read(who, x, name, p, heads, count)
   if x == nil then x = 1.0 end
   if type(x) == "number" then
-    if not (x > 0 and x < math.huge) then
-      tiles.fail(who, "%s is %s; expected a positive number", name, x)
-    end
+    M.check_number(who, x, name)
     x = { x }
   end
   return options_of.per_block(who, x, name, p, heads, count, M.BLOCK)

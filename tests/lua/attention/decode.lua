@@ -260,6 +260,8 @@ message(Q, K, K, {k_rope = zeros(f32, row_major{3, 1, 1, 4})})
 -- expect: attention_decode: k_rope is (3,1,1,4); expected (3,1,1300) and a depth, as K is (3,1,1300,16)
 message(Q, K, K, {k_rope = K, k = K, v = K, cache_seqlens = lengths})
 -- expect: attention_decode: k and k_rope are given; keys are appended to K only, so write them before the call
+message(Q, K, K, {k_scale = -0.5})
+-- expect: attention_decode: k_scale is -0.5; expected a positive number
 message(Q, K, K, {v_scale = zeros(f32, row_major{3, 1, 1300, 5})})
 -- expect: attention_decode: v_scale is (3,1,1300,5); its last mode must divide the depth of V, 16
 message(Q, K, K, {k_scale = zeros(f32, row_major{3, 1, 13, 4})})
