@@ -27,8 +27,8 @@ static bool is_before_by_clock(const CtCheckWorker *k, const CtCheckEvent *old,
               : ct_clock_is_before(k, old->component, end.clock, now->warp, lane, by_agent));
 }
 
-/* The threads know of the older access. So do agents, if its warp or a thread of the cluster that knew of it called a fence
-   since. */
+/* The threads know of the older access. So do agents, if its warp or a thread of the cluster that knew of it called a
+   fence since. */
 static bool sees(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane) {
   bool has = ct_clock_has_fenced(k->clocks, old);
   for (int rank = 0; rank < (int)k->clocks->n_blocks && !has; rank++) {

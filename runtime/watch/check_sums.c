@@ -1,7 +1,7 @@
 /* check_sums.c: float sums. They are atomic and do not race, but each rounds as it comes. A launch may promise that this
-   changes no bit: then something must order them, those of other ranks, too. And blocks may take turns to add to global memory: a thread that has
-   learnt by a flag that an older one began relies on their order. A copy of TMA is over only once its thread has waited
-   until it is done. */
+   changes no bit: then something must order them, those of other ranks, too. And blocks may take turns to add to global
+   memory: a thread that has learnt by a flag that an older one began relies on their order. A copy of TMA is over only
+   once its thread has waited until it is done. */
 #include "check_before.h"
 #include "check_flag.h"
 #include "check_ranks.h"
