@@ -12,7 +12,7 @@ for name in text:gmatch "\n?(%l%w+ [%dx]+ d64 %l+)\n" do print(name) end
 -- expect: backward 1x1x40 d64 causal
 -- expect: forward 1x1x40 d64 causal
 -- expect: f8 1x1x40 d64 full
-print(select(2, text:gsub("\n  %* [^\n]- 0 to plain", "")), text:find "WRONG")          -- expect: 13	nil
+print(select(2, text:gsub("\n  %* [^\n]- 0 to plain", "")), text:find "WRONG")          -- expect: 15	nil
 print(text:match "%* pages of 16, in order: plain", text:match "variant: few: [^\n]-warps 2")
 -- expect: * pages of 16, in order: plain	variant: few: resident 1, sm_from 80, stages 2, warps 2
 print(text:match "of 2 bars met, 0 wrong")                                             -- expect: of 2 bars met, 0 wrong

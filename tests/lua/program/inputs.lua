@@ -59,6 +59,6 @@ check("kernels from inputs", "x = zeros(f32, 4)\n" ..
 check("an error of a kernel names its input once", "x = zeros(f32, 6)\n" ..
   "kernel('o', function(x) if x[0] then x[0] = 1.0 end end){grid = 1, block = 32}(x)\n",
   "input 2:1: 'if' tests a run-time float, which Lua counts as true even when it is 0; " ..
-  "write 'x ~= 0'\n",
+  "write 'x ~= 0', or 'x ~= nil' to ask whether it was passed\n",
   1)
 tap.done()
