@@ -18,6 +18,7 @@ end
 -- Where all compiles, nothing is said beside what is said without a compiler.
 return function(sm, name, arguments)
   local text, code = shell.cuttle("emit --sm=%s %s", sm, arguments)
+  if code ~= 0 then return text, code end -- there is nothing to compile
   local key, entry = key_of(text), ("emit for %s: %s"):format(sm, name)
   if key and ledger.has(key, entry, "compiles") then return text, code end
   local said, code_then = shell.cuttle("emit --compile --sm=%s %s", sm, arguments)
