@@ -45,10 +45,13 @@ end
 local flags <const> = { deterministic = true, descending = true, exclusive = true, reverse = true,
                         sass = true }
 
+local function kind_of(value)
+  return type(value) == "string" and ("'%s'"):format(value) or "a " .. type_name(value)
+end
+
 local function check_value(op, key, value)
   if flags[key] and type(value) ~= "boolean" then
-    errors.fail(op, "%s is %s; true or false was expected", key,
-      type(value) == "string" and ("'%s'"):format(value) or "a " .. type_name(value))
+    errors.fail(op, "%s is %s; true or false was expected", key, kind_of(value))
   end
 end
 
@@ -70,9 +73,8 @@ end
 -- {====== Values ======
 
 local function shown(value)
-  if type(value) == "string" then return ("'%s'"):format(value) end
   if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
-  return "a " .. type_name(value)
+  return kind_of(value)
 end
 
 --- That the fields of the table are of `readers`, and that these accept them. `what` names such a

@@ -2,21 +2,19 @@
 -- attention_decode reads them; divided by their scale where there is one. Where each key has one,
 -- it makes the largest element the largest number of 8 bits. What finds no room is left out.
 local pages = require "cuttle.attention_decode_pages"
+local formats = require "cuttle.row_formats"
 local M = {}
 
 local pack <const> = table.pack
 
 local THREADS <const> = 64
 
--- Of 8 bits, the largest number.
-local MOST <const> = { i8 = 127.0, f8e4m3 = 448.0 }
-
 -- The scale of a new key: its largest element becomes the largest of the type's.
 local function own_scale(dtype, row)
   local most = f32(0.0)
   for d in range(threadIdx.x, size(row), THREADS) do most = max(most, abs(cast(row[d], f32))) end
   most = block_reduce(most, "max")
-  return where(most > 0.0, most / (MOST[dtype.name] or 1.0), 1.0)
+  return where(most > 0.0, most / (formats.largest(dtype) or 1.0), 1.0)
 end
 
 local function append(variant, args, from, to, scale, b, kv_head, i)

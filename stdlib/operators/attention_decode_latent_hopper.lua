@@ -6,8 +6,8 @@
 -- until the scores of the next one are there. So the tensor cores have scores of a tile, and then,
 -- during its softmax, the sums of the tile before it. The first group stores P only after it has
 -- issued some products of the next scores, as P waits for those sums.
--- The warps of the second group load tiles by TMA, a chunk each: one warp that issued all copies
--- would take longer for it than the tensor cores for a tile. K is there once: V is its first
+-- The warps of the second group load tiles by TMA, a chunk each: for one warp, to issue all copies
+-- takes more time than a tile takes the tensor cores. K is there once: V is its first
 -- columns, transposed by the product. There are three slots for those, and one for the other
 -- columns, which nobody needs after the scores.
 -- Blocks of a cluster have other queries of the same keys; each loads panels of V for all.
@@ -119,8 +119,6 @@ local function arrive(bar)
 end
 
 -- {====== A warp that loads ======
--- Each warp of a group has a chunk of all tiles: one warp would need longer to issue all copies
--- than the tensor cores for a tile.
 
 local Loader = {}
 Loader.__index = Loader

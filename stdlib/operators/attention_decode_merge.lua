@@ -165,8 +165,8 @@ function M.finish_piece(variant, args, smem, piece)
 end
 
 -- {====== The second kernel: a warp for each row and 128 columns of what may be in parts ======
--- Its blocks are small enough to be there beside those of the first kernel, and to have found what
--- they sum up before the first kernel ends.
+-- It is launched before the first kernel ends. On an H200, its blocks began when the first of that
+-- kernel's blocks had ended, and found what they sum up before the others had.
 
 -- Of a lane, column j from `first` on.
 local function column(first, j) return first + threadIdx.x % WARP + j * WARP end

@@ -2,11 +2,10 @@
 -- are gathered in f64, and reference.attention computes. K and V stay as they are: new keys
 -- and values are gathered behind the others.
 local problem = require "cuttle.attention_decode_problem"
+local formats = require "cuttle.row_formats"
 local M = {}
 
 local function on_host(t) return t.device == "cpu" and t or t:to "cpu" end
-
-local MOST <const> = { i8 = 127.0, f8e4m3 = 448.0 }
 
 local function rounded_to(dtype, x) return reference.cast(full(f64, { 1 }, x), dtype)[0] end
 
@@ -15,7 +14,7 @@ local function own_scale(t, appended, k, h, b)
   local most = 0.0
   for d = 0, size(appended, 1) - 1 do most = math.max(most, math.abs(appended[{ k, d, h, b }])) end
   if most == 0.0 then return 1.0 end
-  return rounded_to(f32, most / (MOST[t.dtype.name] or 1.0))
+  return rounded_to(f32, most / (formats.largest(t.dtype) or 1.0))
 end
 
 -- Element x of what is appended, as K or V then has it: divided by its scale in f32, and rounded.

@@ -2,6 +2,7 @@
 -- along its rows, to memory that is contiguous along K, as wgmma takes it. A block copies 128 rows
 -- and as many of K as a swizzled line holds: TMA brings them, and stores them transposed.
 local lists = require "cuttle.lists"
+local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
 local store = require "cuttle.gemm_hopper_store"
 local turn = require "cuttle.gemm_hopper_turn"
@@ -11,9 +12,7 @@ local ROWS <const>, THREADS <const>, WARP <const>, LINE_BITS <const> = 128, 128,
 local VECTOR_BITS <const> = 128
 local GRID_Y <const> = 65535 -- blocks along K at most
 
-local kernels = {} -- by element type
-
-local function make(dtype)
+local kernel_of = memo.by_arguments(function(dtype)
   local line = LINE_BITS // dtype.bits
   local panel = tile_to_shape(gmma_layout(dtype, "MN", LINE_BITS // 8), {line, line})
   local ring = tile_to_shape(panel, {ROWS, line, 1})
@@ -38,7 +37,7 @@ local function make(dtype)
       tma_store_wait(0)
     end
   end)
-end
+end)
 
 local function lines_of(k, dtype) return cdiv(k, LINE_BITS // dtype.bits) end
 
@@ -70,9 +69,8 @@ end
 --- The step that transposes x (rows,K) or (rows,K,L), and its result.
 function M.before(x, device, stream)
   local dtype, extents, to = x.dtype, shape(x), room_for(x, device)
-  kernels[dtype] = kernels[dtype] or make(dtype)
   local grid = { cdiv(extents[1], ROWS), lines_of(extents[2], dtype), extents[3] or 1 }
-  return { kernel = kernels[dtype], args = { x, to },
+  return { kernel = kernel_of(dtype), args = { x, to },
            launch = { grid = grid, block = THREADS, stream = stream } }, to
 end
 

@@ -17,6 +17,9 @@ local function range_of(list, dtype)
     table.concat(names, ", "))
 end
 
+--- The number that a type's largest element is scaled to; nil: elements of it are not scaled.
+function M.largest(dtype) return largest[dtype] end
+
 local TINY <const> = 1e-12 -- a block of zeros is divided by something
 
 -- 1 / v, for a v from 2^-100 to 2^100, as a division rounds it, but without a division's branches.

@@ -7,7 +7,8 @@ local formats = require "cuttle.row_formats"
 local choices = require "cuttle.row_choices"
 local operator = require "cuttle.row_operator"
 local tiles = require "cuttle.tiles"
-local M = require "cuttle.row_gates"
+local lists = require "cuttle.lists"
+local M = lists.with(require "cuttle.row_gates")
 
 -- {====== Norms ======
 
