@@ -25,7 +25,8 @@ local M = {}
 
 local WIDE_BYTES <const>, BLOCK <const>, WARP <const> = 16, 128, 32
 local FEW_BYTES <const>, MOST_BYTES <const> = 32, 256 -- of a row in a thread's registers
-local FLAT_BYTES <const>, CLUSTER_BYTES <const> = 64, 128 -- without reductions; in a cluster
+local FLAT_BYTES <const>, GROUP_BYTES <const> = 64, 32 -- without reductions; with groups
+local CLUSTER_BYTES <const> = 128 -- in a cluster
 local LEAST_LANES <const> = 64 -- of a block
 local HELD_THREADS <const> = 512 -- of a multiprocessor, with the registers for MOST_BYTES each
 local MOST_LANES <const> = 512 -- threads that hold a row with MOST_BYTES each
@@ -205,9 +206,10 @@ local function choose(problem)
     if by_tma then return by_tma end
   elseif problem.n_reductions == 0 and not p.in_turns and p.vectors > 32 * few then
     local is_pair = step > WIDE_BYTES and not p.group -- as of a gate: one vector of each was faster
-    local deep = is_pair and 1 or math.max(1, FLAT_BYTES // step)
+    local bytes = p.group and GROUP_BYTES or FLAT_BYTES
+    local deep = is_pair and 1 or math.max(1, bytes // step)
     local lanes = lanes_for(p.vectors, deep, 256)
-    p.is_flat = true
+    p.is_flat, p.overlaps = true, true
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
