@@ -147,11 +147,12 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
 }
 
 cuttle_Status cuttle_call(cuttle_State *S, int (*function)(struct lua_State *L), void *ud) {
-  if (function == NULL) {
+  if (S == NULL || function == NULL) {
     return embed_refuse(S, "cuttle_call: the function is NULL");
   }
+  StateGuest outer = S->calls.guest;
   cuttle_Status status = embed_protect(S, function, ud);
-  embed_end_stream(S);
+  embed_set_guest(S, outer);
   return status;
 }
 

@@ -10,8 +10,8 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud);
 /* Fails without a call of the Lua state. */
 cuttle_Status embed_refuse(CuttleState *s, const char *msg);
 
-/* The call for which cuttle_push_stream pushed a stream is over. */
-void embed_end_stream(CuttleState *s);
+/* From now on the call in progress enqueues on this stream of the host, or on none. */
+void embed_set_guest(CuttleState *s, StateGuest guest);
 
 /* Anchors the userdata at the top of the stack under its own address [-0, +0, m]. */
 void embed_hold(lua_State *L);

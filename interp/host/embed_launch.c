@@ -296,15 +296,16 @@ void cuttle_push_stream(cuttle_State *S, int device, void *stream) {
   diag_check(S->L, state_cuda(S, device, &d, &err), &err);
   bind_push_stream(S->L, d, stream);
   if (S->calls.n > 0) {
-    embed_end_stream(S);
-    S->calls.guest = d;
-    ct_device_set_guest(d, stream);
+    embed_set_guest(S, (StateGuest){d, stream});
   }
 }
 
-void embed_end_stream(CuttleState *s) {
-  if (s != NULL && s->calls.guest != NULL) {
-    ct_device_set_guest(s->calls.guest, NULL);
-    s->calls.guest = NULL;
+void embed_set_guest(CuttleState *s, StateGuest guest) {
+  if (s->calls.guest.device != NULL) {
+    ct_device_set_guest(s->calls.guest.device, NULL);
+  }
+  s->calls.guest = guest;
+  if (guest.device != NULL) {
+    ct_device_set_guest(guest.device, guest.stream);
   }
 }

@@ -86,10 +86,16 @@ typedef struct StateSearches {
   volatile sig_atomic_t n_asked; /* wishes that ended one, in this call */
 } StateSearches;
 
+/* A stream of the host on which a call enqueues its work. Its device knows it. */
+typedef struct StateGuest {
+  CtDevice *device; /* NULL: none */
+  CtStream stream;
+} StateGuest;
+
 /* The calls of state_call in progress, one in the other. */
 typedef struct StateCalls {
   int n;
-  CtDevice *guest; /* that knows the stream of the outermost one; or NULL */
+  StateGuest guest; /* of the innermost one that has any */
 } StateCalls;
 
 /* What launches depend on, for those of the host without Lua: launch_lent.c. */

@@ -1,7 +1,10 @@
 /* test_graph.c: graphs on the driver of fake_cuda.h: what is recorded and in which order, that nothing that a
    capture forbids is called while one is in progress, and what a user reads. */
 
+#include <lauxlib.h>
+
 #include "fake_device.h"
+#include "interp/cuttle.h"
 
 static void nothing_left(const char *what) {
   IS_INT(fake->live_buffers + fake->live_streams + fake->live_events + fake->live_modules +
@@ -240,6 +243,58 @@ static void test_host(void) {
   nothing_left("a host's capture");
 }
 
+/* {====== A host's call inside another one ====== */
+
+typedef struct Nested {
+  cuttle_State *S;
+  CtStream outer, inner; /* NULL: that call names no stream */
+} Nested;
+
+static int call_inner(lua_State *L) {
+  const Nested *n = lua_touserdata(L, 1);
+  if (n->inner != NULL) {
+    cuttle_push_stream(n->S, 0, n->inner);
+  }
+  return 0;
+}
+
+static int call_outer(lua_State *L) {
+  Nested *n = lua_touserdata(L, 1);
+  if (n->outer != NULL) {
+    cuttle_push_stream(n->S, 0, n->outer);
+  }
+  OK(cuttle_call(n->S, call_inner, n) == CUTTLE_OK, "the inner call");
+  return luaL_dostring(L, "zeros(f32, 64):close()") == LUA_OK ? 0 : lua_error(L);
+}
+
+/* Memory of a graph stays until the state closes. */
+static bool is_kept(CtStream outer, CtStream inner) {
+  cuttle_Options o = {.size = sizeof o, .device = "cuda"};
+  Nested n = {.S = cuttle_open(&o), .outer = outer, .inner = inner};
+  OK(cuttle_dostring(n.S, "ones(f32, 64):close()", "=warm") == CUTTLE_OK, "memory before");
+  int live = fake->live_buffers;
+  fake->host_captured = outer != NULL ? outer : inner;
+  if (!IS_INT(cuttle_call(n.S, call_outer, &n), CUTTLE_OK, "the outer call")) {
+    tap_diag("%s", cuttle_error(n.S));
+  }
+  fake->host_captured = NULL;
+  OK(cuttle_dostring(n.S, "ones(f32, 64):close()", "=warm") == CUTTLE_OK, "memory afterwards");
+  bool kept = fake->live_buffers > live;
+  cuttle_close(n.S);
+  return kept;
+}
+
+static void test_calls(void) {
+  char streams[2];
+  CtStream captured = (CtStream)(void *)&streams[0], other = (CtStream)(void *)&streams[1];
+  OK(!is_kept(NULL, NULL), "no call names a stream: memory is freed");
+  OK(is_kept(captured, NULL), "a call inside another one leaves the outer one's stream");
+  OK(is_kept(captured, other), "and gives it back after one of its own");
+  OK(!is_kept(NULL, other), "a stream of the inner call ends with it");
+  fake->n_dead_streams = 0; /* the host's streams are none of the fake's */
+  nothing_left("calls");
+}
+
 static void test_old_driver(void) {
   CtDevice *d = open_with((CtDeviceOptions){.ordinal = 0});
   snprintf(fake->fail_name, sizeof fake->fail_name, "cuStreamBeginCapture_v2");
@@ -260,6 +315,7 @@ int main(void) {
   test_refused();
   test_data();
   test_host();
+  test_calls();
   test_old_driver();
   remove_fake(temp_dir);
   return done_testing();
