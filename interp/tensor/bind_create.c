@@ -44,16 +44,33 @@ typedef struct Ramp {
   Elem start, step;
 } Ramp;
 
-/* Element i is start + i * step; integers wrap around, as Lua's do. */
+/* Whether the last of n integers fits, as the first does. */
+static CtStatus check_last(const Ramp *r, CtDtype dtype, int64_t n, CtErr *err) {
+  int64_t last = 0;
+  if (!ct_mul_overflow(n - 1, r->step.i, &last) && !ct_add_overflow(r->start.i, last, &last) &&
+      ct_dtype_fits(dtype, last)) {
+    return CT_OK;
+  }
+  return ct_fail(
+      err, CT_EINVAL,
+      "arange: the last of %lld elements, %lld + %lld * %lld, does not fit %s; expected "
+      "%lld to %lld",
+      (long long)n, (long long)r->start.i, (long long)n - 1, (long long)r->step.i,
+      ct_dtypes[dtype].name, (long long)ct_dtype_min(dtype), (long long)ct_dtype_max(dtype));
+}
+
+/* Element i is start + i * step. Floats are rounded; integers must fit. */
 static CtStatus fill_ramp(void *ud, CtDtype dtype, void *dst, int64_t n, CtErr *err) {
   const Ramp *r = ud;
   Elem e = r->start;
-  (void)err;
+  if (ct_is_int(dtype) && n > 0 && check_last(r, dtype, n, err) != CT_OK) {
+    return CT_EINVAL;
+  }
   for (int64_t i = 0; i < n; i++) {
     if (ct_is_float(dtype)) {
       e.f = r->start.f + (double)i * r->step.f;
     } else {
-      e.i = (int64_t)((uint64_t)r->start.i + (uint64_t)i * (uint64_t)r->step.i);
+      e.i = r->start.i + i * r->step.i;
     }
     elem_store(dtype, (char *)dst + ct_dense_bytes(dtype, (size_t)i), e);
   }

@@ -22,7 +22,7 @@ local function copies(name, atom_name, dtype, n, smem, rank)
     sync_threads()
     copy(tAsA, tBgB)
   end)
-  local A, B = arange(dtype, { 64, 16 }), zeros(dtype, { 64, 16 })
+  local A, B = rand(dtype, { 64, 16 }, 0, 100), zeros(dtype, { 64, 16 })
   local ok, message = pcall(k { grid = 1, block = 64 }, A, B)
   if not ok then return assert(message:match("needs sm_%d+"), message) end
   local text = k { grid = 1, block = 64 }:source(A, B)

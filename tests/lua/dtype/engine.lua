@@ -26,8 +26,11 @@ local function inputs(T)
       for i = 0, N - 1, 3 do t[i] = true end
       return t
     end
-    if T.bits <= 16 then return recast(arange(U, N), T) end
     local t = zeros(U, N)
+    if T.bits <= 16 then
+      for i = 0, N - 1 do t[i] = i & (1 << U.bits) - 1 end
+      return recast(t, T)
+    end
     local mask = T == tf32 and 0xFFFFE000 or T.bits == 32 and 0xFFFFFFFF or -1
     for i = 0, N - 1 do
       local bits = i % 5 == 0 and random_bits() or i % 5 == 1 and -(i >> 4) or i % 5 == 2 and i
