@@ -256,10 +256,9 @@ static int field(lua_State *L) {
     i++;
   }
   if (i == CT_ARRAY_LEN(push_field)) {
-    lua_pushnil(L);
-  } else {
-    push_field[i](L, t);
+    return bind_refuse_name(L);
   }
+  push_field[i](L, t);
   return 1;
 }
 

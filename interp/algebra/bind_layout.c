@@ -423,6 +423,13 @@ static int layout_field(lua_State *L, const CtComposed *l) {
   return 1;
 }
 
+/* What takes a tensor or a layout asks for x.dtype. */
+static int no_field(lua_State *L, const CtComposed *l) {
+  (void)l;
+  lua_pushnil(L);
+  return 1;
+}
+
 static const struct {
   const char *name;
   int (*push)(lua_State *L, const CtComposed *l);
@@ -430,7 +437,8 @@ static const struct {
               {"stride", stride_field},
               {"swizzle", swizzle_field},
               {"offset", offset_field},
-              {"layout", layout_field}};
+              {"layout", layout_field},
+              {"dtype", no_field}};
 
 /* l[1] is MoYe's mode, or a tensor's element, and l[{1,2}] is one: nil would surprise later. */
 static int fail_element(lua_State *L) {
@@ -466,7 +474,7 @@ static int field(lua_State *L) {
       return fields[i].push(L, &l);
     }
   }
-  return 1;
+  return bind_refuse_name(L);
 }
 
 /* {====== Opening ====== */

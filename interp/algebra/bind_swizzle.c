@@ -92,8 +92,7 @@ static int field(lua_State *L) {
     }
   }
   lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  return 1;
+  return lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL ? bind_refuse_name(L) : 1;
 }
 
 /* {====== Opening ====== */

@@ -111,6 +111,14 @@ void bind_add_fields(lua_State *L, const char *const *names) {
   lua_setfield(L, -2, "__fields");
 }
 
+int bind_refuse_name(lua_State *L) {
+  luaL_getmetafield(L, 1, "__missing");
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
 bool bind_is_any(lua_State *L, int idx) { return luaL_testudata(L, idx, ANY_TYPE) != NULL; }
 
 /* {====== Integers ====== */

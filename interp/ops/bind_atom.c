@@ -275,16 +275,16 @@ static int field(lua_State *L) {
   int of = b->atom.kind == CT_ATOM_MMA ? OF_MMA : OF_COPY;
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL || lua_type(L, 2) != LUA_TSTRING) {
+  if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {
     return 1;
   }
-  const char *name = lua_tostring(L, 2);
+  const char *name = luaL_tolstring(L, 2, NULL);
   for (size_t i = 0; i < CT_ARRAY_LEN(fields); i++) {
-    if ((fields[i].of & of) != 0 && strcmp(name, fields[i].name) == 0) {
-      return fields[i].push(L, b);
+    if (strcmp(name, fields[i].name) == 0) {
+      return (fields[i].of & of) != 0 ? fields[i].push(L, b) : 0;
     }
   }
-  return 1;
+  return bind_refuse_name(L);
 }
 
 /* {====== Text ====== */
@@ -416,5 +416,6 @@ void bind_open_atom(lua_State *L) {
     field_names[i] = fields[i].name;
   }
   bind_add_fields(L, field_names);
+  bind_add_missing(L, ATOM_TYPE);
   lua_pop(L, 1);
 }

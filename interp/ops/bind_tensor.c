@@ -269,18 +269,26 @@ static const struct {
     {"address", push_address},
 };
 
-/* What a kernel's tensor does not have: nil would decide an 'if' of the trace, and nobody would see it. */
-static int refuse_name(lua_State *L) {
+/* bind_refuse_name's, for all types whose fields a misspelt name could mean. */
+static int missing(lua_State *L) {
   if (front_push_library(L, "cuttle.typed", "field_hint") != LUA_OK) {
     return lua_error(L);
   }
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 2);
   lua_call(L, 2, 1);
-  return diag_error(L, "a tensor has no field '%s'; %s", lua_tostring(L, 2), lua_tostring(L, -1));
+  const char *name = luaL_tolstring(L, 2, NULL), *hint = lua_tostring(L, -2);
+  return diag_error(L, "%s has no field '%s'; %s", diag_push_kind(L, 1), name, hint);
 }
 
-/* A field, or a method from the table in upvalue 1; for any other name nil, but in a kernel an error. */
+void bind_add_missing(lua_State *L, const char *type) {
+  luaL_getmetatable(L, type);
+  lua_pushcfunction(L, missing);
+  lua_setfield(L, -2, "__missing");
+  lua_pop(L, 1);
+}
+
+/* A field, or a method from the table in upvalue 1. */
 static int get_name(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "index");
   const char *name = lua_tostring(L, 2);
@@ -291,10 +299,7 @@ static int get_name(lua_State *L) {
     }
   }
   lua_pushvalue(L, 2);
-  if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL && t->in_kernel) {
-    return refuse_name(L);
-  }
-  return 1;
+  return lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL ? bind_refuse_name(L) : 1;
 }
 
 static int get(lua_State *L) {
@@ -438,4 +443,8 @@ void bind_open_tensor(lua_State *L) {
   bind_set_index(L, get);
   bind_add_fields(L, field_names);
   lua_pop(L, 2);
+  static const char *const types[] = {TENSOR_TYPE, LAYOUT_TYPE, SWIZZLE_TYPE, DTYPE_TYPE};
+  for (size_t i = 0; i < CT_ARRAY_LEN(types); i++) {
+    bind_add_missing(L, types[i]);
+  }
 }

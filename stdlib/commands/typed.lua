@@ -4,6 +4,7 @@
 -- is nil.
 local language = require "cuttle"
 local near = require "cuttle.near"
+local renamed = require "cuttle.renamed"
 
 local M = {}
 
@@ -132,11 +133,11 @@ end
 --- that has the object, for help; nil: help tells of its type.
 function M.field_hint(object, field, name)
   local habits = require "cuttle.habits"
-  local hint = habits.methods[field] or habits.names[field]
+  local hint = renamed.of_method(field) or habits.methods[field] or habits.names[field]
   if hint then return hint end
   local nearest = near.nearest(field, fields_of(object))
   if nearest then return "did you mean " .. nearest .. "?" end
-  local kind = debug.getmetatable(object).__name:gsub("^%l", string.upper)
+  local kind = debug.getmetatable(object).__name:gsub("^dt", "DT"):gsub("^%l", string.upper)
   local page = name and ("(%s)"):format(name) or ('"%s"'):format(kind)
   return ("help%s lists what it has"):format(page)
 end

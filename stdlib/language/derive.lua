@@ -2,6 +2,7 @@
 -- first operand on, with the intermediate results that the operation's definition names.
 local each_leaf = require "cuttle.each_leaf"
 local language = require "cuttle"
+local types = require "cuttle.types"
 
 local M = {}
 
@@ -207,7 +208,7 @@ function steps.downcast(lines, result, a, n)
 end
 
 local function bits_of(x)
-  return type(x) == "userdata" and x.bits or math.tointeger(tonumber(tostring(x)))
+  return types.is_a(x, "dtype") and x.bits or math.tointeger(tonumber(tostring(x)))
     or language[x].bits
 end
 
@@ -280,7 +281,7 @@ local function add(out, layout, op, first, ...)
   if op == nil then
     return
   end
-  if type(first) == "userdata" and getmetatable(first) and first.origin then
+  if types.is_a(first, "layout") then
     add(out, first, first:origin())
   end
   out[#out + 1] = {

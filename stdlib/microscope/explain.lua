@@ -12,6 +12,7 @@ local picture = require "cuttle.picture"
 local plural = require "cuttle.plural"
 local sharding_facts = require "cuttle.sharding_facts"
 local text_of = require "cuttle.explain_text"
+local types = require "cuttle.types"
 
 local M = {}
 
@@ -422,7 +423,7 @@ local known = { tile = "", thread = "", coord = "", offset = "an integer", text 
 local fits = {
   text = function(value) return type(value) == "boolean" end,
   offset = function(value) return math.type(value) == "integer" end,
-  dtype = function(value) return type(value) == "userdata" and value.bits ~= nil end,
+  dtype = function(value) return types.is_a(value, "dtype") end,
 }
 
 local function read_options(given, x)
@@ -441,10 +442,10 @@ end
 
 -- A swizzle alone is explained by what it does to the integers whose bits it reads or changes.
 local function layout_of(x)
-  if type(x) == "userdata" and getmetatable(x).__name == "swizzle" then
+  if types.is_a(x, "swizzle") then
     return composition(x, layout(1 << (x.bits + x.base + math.abs(x.shift))))
   end
-  return type(x) == "userdata" and x.origin and x or layout(x)
+  return types.is_a(x, "layout") and x or layout(x)
 end
 
 -- explain(x[, options]): prints; with text = true returns the text instead. Other options: tile,
@@ -455,7 +456,7 @@ function M.explain(x, options)
   local report, facts = text_of.new(), atom_facts.of(x) or sharding_facts.of(x)
   if facts then
     for _, row in ipairs(facts) do report:add(row[1], "%s", row[2]) end
-  elseif type(x) == "userdata" and x.layout ~= nil and x.dtype ~= nil then
+  elseif types.is_a(x, "tensor") then
     report:add("tensor", "%s", tostring(x):match("[^\n]*"))
     explain_layout(report, x.layout, setmetatable({ dtype = x.dtype }, { __index = options }))
   else

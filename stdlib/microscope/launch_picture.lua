@@ -9,6 +9,7 @@ local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
 local picture = require "cuttle.picture"
 local lines_of = require("cuttle.source_lines").of
+local types = require "cuttle.types"
 local internal = ...
 local M = {}
 
@@ -46,7 +47,7 @@ local function argument_layouts(names, args)
   local out = {}
   for i, name in ipairs(names) do
     local x = args[i]
-    if type(x) == "userdata" and x.dtype and x.layout then out[name] = x.layout end
+    if types.is_a(x, "tensor") then out[name] = x.layout end
   end
   return out
 end

@@ -10,6 +10,7 @@ local given = require "cuttle.launch_given"
 local errors = require "cuttle.fail"
 local element_places = require "cuttle.element_places"
 local lines_of = require("cuttle.source_lines").of
+local types = require "cuttle.types"
 local internal = ...
 local M = {}
 
@@ -287,8 +288,7 @@ local function element_of(wanted, names)
   return name, index, crd
 end
 
-local function is_tensor(value) return type(value) == "userdata" and value.dtype ~= nil
-  and value.layout ~= nil end
+local function is_tensor(value) return types.is_a(value, "tensor") end
 
 local function crd_text(crd)
   local parts = {}

@@ -16,7 +16,7 @@ prompt "tan(x)"          -- expect: (global 'tan'); write sin(x) / cos(x)
 prompt "math.square(2)"  -- expect: (field 'square'); write x * x
 prompt "rcp(x)"          -- expect: (global 'rcp'); write fast.rcp(x), or 1.0 / x for the exact result
 prompt "sum(x)" -- expect: (global 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
-prompt "zeros(f32, 4):sum()" -- expect: (method 'sum'); write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
+prompt "zeros(f32, 4):sum()" -- expect: a tensor has no field 'sum'; write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 prompt "make_shape(4)"   -- expect: (global 'make_shape'); a tuple is a table, {4, {2, 3}}, or a text, "(4,(2,3))"
 prompt "__syncthreads()" -- expect: (global '__syncthreads'); __syncthreads is sync_threads here
 prompt "_4(x)"           -- expect: (global '_4'); numbers of a script are static: write 4
@@ -40,8 +40,8 @@ prompt "print(zeros(f32, {4, 8})[1][2])" -- expect: attempt to index a number va
 prompt "t = zeros(f32, {4, 4}) print(size(t)[0])" -- expect: attempt to index a number value; size(t) is a number
 prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
 
-prompt "zeros(f32, 4):max()" -- expect: (method 'max'); write reduce(x, "max")
-prompt "zeros(f32, 4):cuda()" -- expect: (method 'cuda'); write x:to"cuda"
+prompt "zeros(f32, 4):max()" -- expect: a tensor has no field 'max'; write reduce(x, "max")
+prompt "zeros(f32, 4):cuda()" -- expect: a tensor has no field 'cuda'; write x:to"cuda"
 prompt "L[[(4,8)]]:stride()"  -- expect: attempt to call a tuple value (method 'stride'); it is a field: write .stride
 prompt "__expf(x)"       -- expect: (global '__expf'); write fast.exp(x)
 prompt "__mulhi(a, b)"   -- expect: (global '__mulhi'); write mulhi(x, y)

@@ -20,8 +20,8 @@ prompt {
   "exp2_approx(1)",            -- expect: (global 'exp2_approx'); exp2_approx is named fast.exp2 since 0.1
   "close(zeros(i32, 4))",      -- expect: (global 'close'); close is a method since 0.1: write x:close()
   'local c = require "cuttle" c.seed(1)',  -- expect: (field 'seed'); seed is named manual_seed since 0.1
-  'L"(2,3)":mode(1)',          -- expect: (method 'mode'); mode is named get_mode since 0.1
-  "zeros(i32, {2, 3}):group(0, 2)",        -- expect: (method 'group'); group is named group_modes since 0.1
+  'L"(2,3)":mode(1)',          -- expect: a layout has no field 'mode'; mode is named get_mode since 0.1
+  "zeros(i32, {2, 3}):group(0, 2)",        -- expect: a tensor has no field 'group'; group is named group_modes since 0.1
   'tiled_mma("SM80_16x8x16_F32F16F16F32_TN"):get_thread_slice(0)',
   -- expect: (method 'get_thread_slice'); get_thread_slice is named get_slice since 0.1
   'kernel("k", function(x) grid_barrier() end){grid = 1, block = 1}(zeros(i32, 4))',

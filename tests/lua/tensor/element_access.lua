@@ -53,7 +53,8 @@ fails(function() return m[-1] end)    -- expect: m[-1]: coordinate -1 is outside
 fails(function() return m[{4, 0}] end) -- expect: m[{4,0}]: coordinate (4,0) is outside the shape (4,8); counting starts at 0
 fails(function() return m(0, 8) end)  -- expect: m(0,8): coordinate (0,8) is outside the shape (4,8); counting starts at 0
 fails(function() return m[{1, 2, 3}] end) -- expect: m[{1,2,3}]: crd2idx: coordinate (1,2,3) does not fit shape (4,8): it has 3 modes, not 2; write an integer, or a tuple nested like the shape
-print(m[{1, 2.0}], m(1, 2.0), m["(1,2)"])  -- expect: 9.0	9.0	nil
+print(m[{1, 2.0}], m(1, 2.0))              -- expect: 9.0	9.0
+fails(function() return m["(1,2)"] end)    -- expect: a tensor has no field '(1,2)'; help"Tensor" lists what it has
 m:close()
 fails(function() return m[0] end)     -- expect: m is closed; its memory was given back
 

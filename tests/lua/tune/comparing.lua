@@ -47,7 +47,7 @@ local function scale(config)
   local k = kernel("scale", function(x)
     x[threadIdx.x] = cast(x[threadIdx.x] * config.by, x.dtype)
   end)
-  return function(x) k { grid = 1, block = 64 }(x.t or x) end
+  return function(x) k { grid = 1, block = 64 }(type(x) == "table" and x.t or x) end
 end
 tune(scale, { by = { 2, 3, 4 } }, { name = "words" }):tune(zeros(f32, 100))
 tune(scale, { by = { 2, 3, 4 } }, { name = "bytes" }):tune(zeros(i8, 101))
