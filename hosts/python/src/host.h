@@ -24,6 +24,8 @@ PyObject *host_raise(const char *message, const char *file, int line);
 /* A new object of a type made by PyType_FromSpec, all zero; frees one in its tp_dealloc. */
 PyObject *host_new(PyTypeObject *type);
 void host_free(PyObject *self);
+/* True or False, the option called `name`. False with an exception. */
+bool host_read_flag(const char *name, PyObject *o, int *out);
 /* The text of a name, which lives as long as its bytes; NULL with an exception: it has a 0, where C would end it. */
 const char *host_name(PyObject *utf8);
 

@@ -327,11 +327,16 @@ static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs)
                                       "stream",      "pdl",   "cooperative", "deterministic",
                                       "print_order", "check", NULL};
   PyObject *grid, *block, *function, *cluster = Py_None, *stream = Py_None, *smem = Py_None,
-                                     *print_order = Py_None, *check = Py_None;
+                                     *pdl = Py_False, *cooperative = Py_False,
+                                     *deterministic = Py_False, *print_order = Py_None,
+                                     *check = Py_None;
   cuttle_Launch o = {.size = sizeof o};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOpppOO", (char **)names, &grid, &block,
-                                   &cluster, &smem, &stream, &o.pdl, &o.cooperative,
-                                   &o.deterministic, &print_order, &check) ||
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOOO", (char **)names, &grid, &block,
+                                   &cluster, &smem, &stream, &pdl, &cooperative, &deterministic,
+                                   &print_order, &check) ||
+      !host_read_flag("pdl", pdl, &o.pdl) ||
+      !host_read_flag("cooperative", cooperative, &o.cooperative) ||
+      !host_read_flag("deterministic", deterministic, &o.deterministic) ||
       !read_grid(grid, &o, &function) || !read_dim3(block, &o.block, "block") ||
       (cluster != Py_None && !read_dim3(cluster, &o.cluster, "cluster")) ||
       (smem != Py_None && !read_extent(smem, &o.shared_bytes, "smem")) ||

@@ -17,6 +17,15 @@ void host_free(PyObject *self) {
   Py_DECREF(type); /* each object of such a type holds it */
 }
 
+bool host_read_flag(const char *name, PyObject *o, int *out) {
+  bool is_flag = PyBool_Check(o);
+  *out = o == Py_True;
+  if (!is_flag) {
+    PyErr_Format(PyExc_TypeError, "%s: %R; True or False was expected", name, o);
+  }
+  return is_flag;
+}
+
 const char *host_name(PyObject *utf8) {
   char *text = NULL;
   return PyBytes_AsStringAndSize(utf8, &text, NULL) == 0 ? text : NULL;

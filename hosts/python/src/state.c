@@ -236,12 +236,13 @@ static bool open_state(State *st, const char *device, size_t memory_limit, int s
 
 static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *const names[] = {"name", "device", "memory_limit", "sandbox", NULL};
-  PyObject *name;
+  PyObject *name, *is_apart = Py_False;
   const char *device = NULL;
   Py_ssize_t limit = 0;
   int sandbox = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|znp", (char **)names, &name, &device, &limit,
-                                   &sandbox)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|znO", (char **)names, &name, &device, &limit,
+                                   &is_apart) ||
+      !host_read_flag("sandbox", is_apart, &sandbox)) {
     return NULL;
   }
   if (limit < 0) {

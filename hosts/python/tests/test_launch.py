@@ -91,6 +91,8 @@ def test_modules():
           lambda: cuttle.loads("local t = {} for i = 1, 1e9 do t[i] = {} end", memory_limit=16 << 20),
           "the memory limit")
     fails(cuttle.Error, "'io'", lambda: cuttle.loads("io.open('x')", sandbox=True), "the sandbox")
+    fails(TypeError, "sandbox: 'no'; True or False was expected", lambda: cuttle.loads("", sandbox="no"),
+          "a text as sandbox")
     same(module.call("rank", ("(4,8)",), None), [2], "functions of the language")
     return module
 
@@ -131,6 +133,10 @@ def test_grids(module):
     race = cuttle.loads("race = kernel('race', function(x) x[threadIdx.x] = x[0] + 1 end)").race
     fails(cuttle.Error, "race: ", lambda: race.config(1, 6, check=True)(x), "a race that is checked for")
     race.config(1, 6, check={"global": False})(x)
+    for name in ("pdl", "cooperative", "deterministic"):
+        fails(TypeError, f"{name}: 'no'; True or False was expected", lambda: k.config(2, 2, **{name: "no"}),
+              f"a text as {name}")
+        fails(TypeError, f"{name}: None;", lambda: k.config(2, 2, **{name: None}), f"None as {name}")
     fails(ValueError, "print_order: 'any'", lambda: k.config(2, 2, print_order="any"), "an unknown order")
     fails(TypeError, "check: 1;", lambda: k.config(2, 2, check=1), "a check that is a number")
     fails(ValueError, "check: 'nam' is True", lambda: k.config(2, 2, check={"nam": True}), "an unknown check")
