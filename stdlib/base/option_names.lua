@@ -41,58 +41,16 @@ function M.check_key(op, key, known, what)
     "expected " .. any_of(list))
 end
 
--- Options that are true or false wherever they are: a text such as "no" would count as true.
-local flags <const> = { deterministic = true, descending = true, exclusive = true, reverse = true,
-                        sass = true }
-
-local function kind_of(value)
-  return type(value) == "string" and ("'%s'"):format(value) or "a " .. type_name(value)
-end
-
-local function check_value(op, key, value)
-  if flags[key] and type(value) ~= "boolean" then
-    errors.fail(op, "%s is %s; true or false was expected", key, kind_of(value))
-  end
-end
-
---- The options, {} for none: a table with no other keys than those of `known`. `example` is such a
---- table, for the message.
-function M.check(op, options, known, example)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    errors.fail(op, "the options are of type %s; expected a table%s", type_name(options),
-      example and " such as " .. example or "")
-  end
-  for key, value in pairs(options) do
-    M.check_key(op, key, known)
-    check_value(op, key, value)
-  end
-  return options
-end
-
 -- {====== Values ======
 
 local function shown(value)
   if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
-  return kind_of(value)
+  return type(value) == "string" and ("'%s'"):format(value) or "a " .. type_name(value)
 end
 
---- That the fields of the table are of `readers`, and that these accept them. `what` names such a
---- field in messages, as "field"; `owner` begins them, as "input x: ".
-function M.read(op, t, readers, what, owner)
-  for name, value in pairs(t) do
-    M.check_key(op, name, readers, (owner or "") .. (what or "option"))
-    local ok, expected = readers[name](value)
-    if not ok then
-      errors.fail(op, "%s%s is %s; %s was expected", owner or "", name, shown(value), expected)
-    end
-  end
-  return t
-end
-
---- The options, {} for none, which `readers` accept; `example` as in M.check.
-function M.read_options(op, options, readers, example)
-  return M.read(op, M.check(op, options, readers, example), readers)
+local function check_value(op, name, value, reader)
+  local ok, expected = reader(value)
+  if not ok then errors.fail(op, "%s is %s; %s was expected", name, shown(value), expected) end
 end
 
 --- Readers of one type; of integers from `least` on.
@@ -114,6 +72,42 @@ function M.tolerance(v)
     ok = ok and (name == "rtol" or name == "atol") and type(bound) == "number" and bound >= 0
   end
   return ok, "{rtol =, atol =}, numbers from 0 on,"
+end
+
+-- {====== Tables of options ======
+
+-- Readers of options that mean the same wherever they are.
+local common <const> = { deterministic = M.flag, descending = M.flag, exclusive = M.flag,
+                         reverse = M.flag, sass = M.flag }
+
+--- The options, {} for none: a table with no other keys than those of `known`. `example` is such a
+--- table, for the message.
+function M.check(op, options, known, example)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    errors.fail(op, "the options are of type %s; expected a table%s", type_name(options),
+      example and " such as " .. example or "")
+  end
+  for key, value in pairs(options) do
+    M.check_key(op, key, known)
+    if common[key] then check_value(op, key, value, common[key]) end
+  end
+  return options
+end
+
+--- That the fields of the table are of `readers`, and that these accept them. `what` names such a
+--- field in messages, as "field"; `owner` begins them, as "input x: ".
+function M.read(op, t, readers, what, owner)
+  for name, value in pairs(t) do
+    M.check_key(op, name, readers, (owner or "") .. (what or "option"))
+    check_value(op, (owner or "") .. name, value, readers[name])
+  end
+  return t
+end
+
+--- The options, {} for none, which `readers` accept; `example` as in M.check.
+function M.read_options(op, options, readers, example)
+  return M.read(op, M.check(op, options, readers, example), readers)
 end
 
 return M
