@@ -24,7 +24,7 @@ static _Thread_local const char *open_error = ""; /* of this thread's last cuttl
 
 cuttle_State *cuttle_open(const cuttle_Options *options) {
   open_error = state_refuse_options(options);
-  open_error = open_error == NULL ? state_refuse_device(options) : open_error;
+  open_error = open_error == NULL ? state_refuse_start(options) : open_error;
   if (open_error != NULL) {
     return NULL;
   }

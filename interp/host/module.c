@@ -7,7 +7,7 @@
 
 int luaopen_cuttle(struct lua_State *L) {
   luaL_checkversion(L);
-  const char *refused = state_refuse_device(NULL);
+  const char *refused = state_refuse_start(NULL);
   if (refused != NULL) {
     return luaL_error(L, "%s", refused);
   }

@@ -2,6 +2,8 @@
      _mesh.launcher()        {name =, rank =, size =, local_rank =, local_size =, local_name =} of launcher.h; nil where this
                         process was started by none. Raises where its variables contradict each other
      _mesh.comm_env(name)    a variable of the environment, nil in states that do not look at it
+     _mesh.env_flag(name), _mesh.env_number(name, most)  the same as true or false, and as a number from 0
+                        to `most`; raise for other texts
      _nccl.open{what =, address =, size =, seconds =, blocks =, members = {{device =, rank =, world =}, ...}}
                         communicators: one for each member, of nccl.h
      _nccl.split(set, what, seconds, parts, blocks)  one more for each of the set's, by parts[i] = {color =, key =, size =}
@@ -20,6 +22,7 @@
    A set is closed by set:close(), <close> or the collector; set:is_open() says whether it was not, and not
    aborted. Errors of NCCL and of time abort all sets. */
 #include <lauxlib.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -436,6 +439,30 @@ static int lang_env(lua_State *L) {
   return 1;
 }
 
+/* nil: it is not set. */
+static int lang_env_number(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  double n = NAN;
+  diag_try(L, ct_env_number(name, state_env(state_of(L), name), 0, luaL_checkinteger(L, 2), false,
+                            &n, diag_err(L)));
+  if (isnan(n)) {
+    return 0;
+  }
+  lua_pushnumber(L, n);
+  return 1;
+}
+
+static int lang_env_flag(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1), *text = state_env(state_of(L), name);
+  bool is_on = false;
+  diag_try(L, ct_env_flag(name, text, &is_on, diag_err(L)));
+  if (text == NULL || text[0] == '\0') {
+    return 0;
+  }
+  lua_pushboolean(L, is_on);
+  return 1;
+}
+
 /* {====== Registration ====== */
 
 static const luaL_Reg nccl_meta[] = {{"__gc", nccl_gc}, {NULL, NULL}};
@@ -444,6 +471,7 @@ static const luaL_Reg set_methods[] = {{"is_open", set_is_open}, {NULL, NULL}};
 
 static const luaL_Reg functions[] = {
     {"_mesh.launcher", lang_launcher}, {"_mesh.comm_env", lang_env},
+    {"_mesh.env_flag", lang_env_flag}, {"_mesh.env_number", lang_env_number},
     {"_nccl.open", lang_open},         {"_nccl.split", lang_split},
     {"_nccl.run", lang_run},           {"_nccl.prepare", lang_prepare},
     {"_nccl.again", lang_again},       {"_nccl.bare", lang_bare},

@@ -47,8 +47,8 @@ bool program_call(Program *p, int n_args);
 bool program_run_script(Program *p);
 /* The chunks of -e, then the script, then the prompt if it was asked for. */
 void program_run_plain(Program *p);
-/* A device that the environment names and nobody knows fails before anything runs. */
-bool program_knows_device(Program *p);
+/* What the environment says and nobody understands fails before anything runs. */
+bool program_can_start(Program *p);
 /* The command that a module is; NULL: it is none. */
 const char *program_command_of(const StdModule *m);
 

@@ -62,7 +62,7 @@ static void run_emit(Program *p) {
   if (p->help || p->exit_code != 0) {
     return;
   }
-  if (!program_knows_device(p) || !choose_emit_device(p)) {
+  if (!program_can_start(p) || !choose_emit_device(p)) {
     return;
   }
   program_set_arg(p);
@@ -104,7 +104,7 @@ static void run_std_command(Program *p) {
     program_usage_error(p, "--sandbox runs a script or emit, and %s needs files", p->command);
     return;
   }
-  if (!program_knows_device(p)) {
+  if (!program_can_start(p)) {
     return;
   }
   snprintf(module, sizeof module, "cuttle.command_%s", p->command);

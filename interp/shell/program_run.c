@@ -124,9 +124,9 @@ static void run_repl(Program *p) {
   }
 }
 
-/* A device that the environment names and nobody knows fails before anything runs. */
-bool program_knows_device(Program *p) {
-  const char *refused = p->has_device ? NULL : state_refuse_device(NULL);
+bool program_can_start(Program *p) {
+  const cuttle_Options o = {.size = sizeof o, .device = p->has_device ? "auto" : NULL};
+  const char *refused = state_refuse_start(&o);
   if (refused != NULL) {
     fprintf(stderr, "cuttle: %s\n", refused);
     p->exit_code = EXIT_FAILURE;
@@ -135,7 +135,7 @@ bool program_knows_device(Program *p) {
 }
 
 void program_run_plain(Program *p) {
-  if (!program_knows_device(p)) {
+  if (!program_can_start(p)) {
     return;
   }
   program_set_arg(p);

@@ -226,9 +226,11 @@ static void take_device(CuttleState *s, const char *text) {
   snprintf(s->given_device, sizeof s->given_device, "%s", text);
 }
 
+/* What is neither 0 nor 1, state_refuse_start has refused. */
 static bool is_set(const CuttleState *s, const char *name) {
-  const char *text = state_env(s, name);
-  return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+  bool is_on = false;
+  CtErr err;
+  return ct_env_flag(name, state_env(s, name), &is_on, &err) == CT_OK && is_on;
 }
 
 static void read_capture(CuttleState *s) {

@@ -214,8 +214,9 @@ CuttleState *state_new(const cuttle_Options *options, void (*open)(lua_State *L)
 bool state_has_unknown(const void *options, size_t known, size_t size);
 /* Why options cannot be taken; NULL: they can. */
 const char *state_refuse_options(const cuttle_Options *options);
-/* Likewise a device that there cannot be, until the thread's next call. */
-const char *state_refuse_device(const cuttle_Options *options);
+/* Why the device that they or the environment name cannot be, or what the environment says to check cannot be
+   understood, until the thread's next call; NULL: all can. */
+const char *state_refuse_start(const cuttle_Options *options);
 void state_free(CuttleState *s);
 /* The state is about to be freed. Waits for all devices, as nothing may be in flight when what it uses goes away.
    After an interrupt it gives up what is not done, which may never end, and so it does if a device was given up before:

@@ -54,21 +54,28 @@ static CtStatus parse_choice(const char *text, Choice *choice, int *ordinal, CtE
                  "device: '%.40s' is unknown; auto, cpu, cpu:N, cuda or cuda:N was expected", text);
 }
 
-const char *state_refuse_device(const cuttle_Options *o) {
-  static _Thread_local CtErr why;
+static CtStatus check_device(const char *given, const char *env, CtErr *err) {
   Choice choice;
   int ordinal;
+  const char *text = given != NULL ? given : env != NULL ? env : "";
+  CtStatus status = text[0] == '\0' ? CT_OK : parse_choice(text, &choice, &ordinal, err);
+  if (status != CT_OK && given == NULL) {
+    ct_err_prefix(err, "CUTTLE_DEVICE");
+  }
+  return status;
+}
+
+const char *state_refuse_start(const cuttle_Options *o) {
+  static _Thread_local CtErr why;
+  bool checks;
   bool has = o != NULL && o->size >= offsetof(cuttle_Options, device) + sizeof o->device;
   bool sees = !has || o->no_environment == 0;
-  const char *given = has ? o->device : NULL, *env = sees ? getenv("CUTTLE_DEVICE") : NULL;
-  const char *text = given != NULL ? given : env != NULL ? env : "";
-  if (text[0] == '\0' || parse_choice(text, &choice, &ordinal, &why) == CT_OK) {
-    return NULL;
+  const char *device = sees ? getenv("CUTTLE_DEVICE") : NULL;
+  CtStatus status = check_device(has ? o->device : NULL, device, &why);
+  if (status == CT_OK && sees) {
+    status = ct_env_flag("CUTTLE_CHECK", getenv("CUTTLE_CHECK"), &checks, &why);
   }
-  if (given == NULL) {
-    ct_err_prefix(&why, "CUTTLE_DEVICE");
-  }
-  return why.msg;
+  return status == CT_OK ? NULL : why.msg;
 }
 
 CtStatus state_choose_device(CuttleState *s, const char *text, CtErr *err) {

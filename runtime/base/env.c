@@ -26,6 +26,16 @@ CtStatus ct_env_number(const char *name, const char *text, int64_t low, int64_t 
   return CT_OK;
 }
 
+CtStatus ct_env_flag(const char *name, const char *text, bool *out, CtErr *err) {
+  if (text == NULL || text[0] == '\0') {
+    return CT_OK;
+  }
+  *out = text[0] == '1';
+  return (text[0] == '0' || text[0] == '1') && text[1] == '\0'
+             ? CT_OK
+             : ct_fail(err, CT_EINVAL, "%s is '%.40s'; 0 or 1 was expected", name, text);
+}
+
 bool ct_env_ignore(bool ignore) {
   bool before = is_ignored;
   is_ignored = ignore;

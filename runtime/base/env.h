@@ -15,6 +15,9 @@ const char *ct_env(const char *name);
 CtStatus ct_env_number(const char *name, const char *text, int64_t low, int64_t high, bool is_whole,
                        double *out, CtErr *err) CT_NODISCARD;
 
+/* Whether the variable's value `text` is 1. NULL and "" leave *out as it is. CT_EINVAL: it is neither 0 nor 1. */
+CtStatus ct_env_flag(const char *name, const char *text, bool *out, CtErr *err) CT_NODISCARD;
+
 /* From now on the calling thread ignores the environment, or not; what it did before. */
 bool ct_env_ignore(bool ignore);
 

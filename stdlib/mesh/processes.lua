@@ -114,22 +114,20 @@ end
 
 --- How long a collective may take, in seconds.
 function M.seconds()
-  local text = env "CUTTLE_COMM_TIMEOUT"
-  local seconds = text and tonumber(text) or 300
-  if text and not (tonumber(text) and seconds > 0) then
-    fail("CUTTLE_COMM_TIMEOUT is '%s'; a number of seconds above 0 was expected", text)
-  end
-  return seconds
+  return M.limit() or 300
 end
 
 --- The same for what has no limit if nobody set one, such as a kernel that waits for other ranks:
 --- nil then.
-function M.limit() return env "CUTTLE_COMM_TIMEOUT" and M.seconds() end
+function M.limit()
+  local seconds = internal.mesh.env_number("CUTTLE_COMM_TIMEOUT", 1000000000)
+  if seconds == 0 then
+    fail "CUTTLE_COMM_TIMEOUT is '0'; a number of seconds above 0 was expected"
+  end
+  return seconds
+end
 
 --- Whether calls block the host; nil if nothing is said.
-function M.blocks()
-  local text = env "CUTTLE_COMM_BLOCKING"
-  return text and text ~= "0"
-end
+function M.blocks() return internal.mesh.env_flag "CUTTLE_COMM_BLOCKING" end
 
 return M

@@ -271,7 +271,11 @@ fails("another number of processes", started, two, "x.lua:2: test: mesh .* has 2
   .. "torchrun started 4 processes; "
   .. "each process is one rank of a mesh")
 fails("a limit that is no number", "CUTTLE_COMM_TIMEOUT=soon", two,
-  "launcher: CUTTLE_COMM_TIMEOUT is 'soon'; a number of seconds above 0 was expected")
+  "CUTTLE_COMM_TIMEOUT is 'soon'; a number from 0 to 1000000000 was expected")
+fails("a limit that is none", "CUTTLE_COMM_TIMEOUT=0", two,
+  "launcher: CUTTLE_COMM_TIMEOUT is '0'; a number of seconds above 0 was expected")
+fails("neither blocking nor not", "CUTTLE_COMM_BLOCKING=no", two,
+  "CUTTLE_COMM_BLOCKING is 'no'; 0 or 1 was expected")
 
 -- A rank that fails in another way does not wait for the others: in a collective that has no end.
 local begun = os.time()
