@@ -45,6 +45,7 @@ static int load_std_module(lua_State *L) {
     return lua_error(L);
   }
   module_env_give(L);
+  own_modules_begin(L, m->name);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_call(L, 1, 1);
   own_modules_keep(L, m->name);

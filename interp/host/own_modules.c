@@ -35,14 +35,22 @@ void own_modules_add(lua_State *L, const char *name) {
   set(L, &loaders_key, name);
 }
 
-static void call_hook(lua_State *L, const char *name) { /* stack: ..., module */
+/* Calls the hook with the name and a module, which it pops. */
+static void call_hook(lua_State *L, const char *name) {
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &hook_key) == LUA_TNIL) {
-    lua_pop(L, 1);
+    lua_pop(L, 2);
     return;
   }
+  lua_insert(L, -2);
   lua_pushstring(L, name);
-  lua_pushvalue(L, -3);
+  lua_insert(L, -2);
   lua_call(L, 2, 0);
+}
+
+void own_modules_begin(lua_State *L, const char *name) {
+  luaL_checkstack(L, 4, NULL);
+  lua_pushnil(L);
+  call_hook(L, name);
 }
 
 void own_modules_keep(lua_State *L, const char *name) {
@@ -52,8 +60,9 @@ void own_modules_keep(lua_State *L, const char *name) {
   if (is_first) { /* a script may load it again, for itself */
     lua_pushvalue(L, -1);
     set(L, &modules_key, name);
-    call_hook(L, name);
   }
+  lua_pushvalue(L, -1);
+  call_hook(L, name);
 }
 
 int own_modules_require(lua_State *L) {

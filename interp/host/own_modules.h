@@ -9,11 +9,13 @@
 void own_modules_open(lua_State *L);
 /* The function at the top loads the module, which the library finds from now on [-0, +0, m]. */
 void own_modules_add(lua_State *L, const char *name);
+/* The module is about to be loaded [-0, +0, e]. */
+void own_modules_begin(lua_State *L, const char *name);
 /* The module at the top has been loaded, perhaps by a script [-0, +0, m]. */
 void own_modules_keep(lua_State *L, const char *name);
 /* require(name) of the library. Upvalue 1: that of scripts, for all other modules. */
 int own_modules_require(lua_State *L);
-/* on_module(f): f(name, module) is called for each module that is loaded from now on. */
+/* on_module(f): f(name) is called before a module is loaded, from now on, and f(name, module) afterwards. */
 int own_modules_set_hook(lua_State *L);
 
 #endif

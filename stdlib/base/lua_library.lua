@@ -1,8 +1,10 @@
 -- lua_library.lua: Lua's own library, and the modules of ours, as they were before a script ran.
 -- Reports use them, and a script may have changed them. A sandbox has only some of Lua's tables,
 -- and no `debug`.
---   M.restore()   gives its tables, files, and the values of each type what they had, and modules
---                 their functions, texts and tables; numbers and flags are what they count and know
+--   M.restore()     gives its tables, files, and the values of each type what they had, and modules
+--                   their functions, texts and tables; numbers and flags are what they count and know
+--   M.guard(text)   a script of this text is about to run; nil: the text is not known. If it could
+--                   change modules, those that load while it runs find the others as they were.
 local internal = ...
 local M = {}
 
@@ -53,21 +55,55 @@ local function keep_all(t, depth)
   keep_all(meta, depth + 1)
 end
 
-for name, module in each, loaded do
-  if type_of(name) == "string" and name:find "^cuttle%." then keep_all(module, 1) end
-end
-internal.host.on_module(function(_, module) keep_all(module, 1) end)
-
 -- {====== Both ======
 
-function M.restore()
+-- Gives the tables what they had. Returns what they have now, as {table, name, value}.
+local function exchange()
+  local changed = {}
   for i = 1, #tables do
     local t = tables[i]
     for name, value in each, t.fields do
-      if raw_get(t.table, name) ~= value then raw_set(t.table, name, value) end
+      local now = raw_get(t.table, name)
+      if now ~= value then
+        changed[#changed + 1] = { t.table, name, now }
+        raw_set(t.table, name, value)
+      end
     end
     if debug and get(t.table) ~= t.meta then set(t.table, t.meta) end
   end
+  return changed
+end
+
+-- A script reaches modules only by these words, as other globals have no names that it makes up.
+local words <const> = { "require", "package", "import", "load", "dofile", "debug", "_G", "_ENV" }
+local find <const> = string.find
+local is_guarded = false
+local changed_at <const> = {} -- by the name of a module that is loading
+
+function M.guard(text)
+  for i = 1, #words do
+    if not text or find(text, words[i], 1, true) then is_guarded = true end
+  end
+end
+
+for name, module in each, loaded do
+  if type_of(name) == "string" and name:find "^cuttle%." then keep_all(module, 1) end
+end
+
+-- Before and after a module loads. What it takes from others it keeps, whatever happens to them later.
+internal.host.on_module(function(name, module)
+  if module == nil then
+    changed_at[name] = is_guarded and exchange() or nil
+    return
+  end
+  local changed = changed_at[name] or {}
+  for i = 1, #changed do raw_set(changed[i][1], changed[i][2], changed[i][3]) end
+  changed_at[name] = nil
+  keep_all(module, 1)
+end)
+
+function M.restore()
+  exchange()
   for value, meta in each, metatables do set(value, meta or nil) end
   if debug then set(nil, of_nil) end
 end

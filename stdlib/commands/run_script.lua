@@ -2,7 +2,6 @@
 -- `cuttle profile`, `cuttle timeline`, `cuttle bench`.
 local library = require "cuttle.lua_library"
 local replay = require "cuttle.replay"
-local report_modules = require "cuttle.report_modules"
 local text_file = require "cuttle.text_file"
 local internal = ...
 local restore_library <const> = library.restore -- a script may change that, too
@@ -40,7 +39,7 @@ end
 function M.load(path, args, is_aside)
   local chunk, message = load_chunk(path)
   if not chunk then return nil, message end
-  report_modules.prepare(path ~= "-" and text_file.read(path) or nil)
+  library.guard(path ~= "-" and text_file.read(path) or nil)
   rawset(_G, "arg", table.move(args, 1, #args, 1, { [0] = path }))
   internal.launch.bench_by(internal.launch.bench_once)
   os.exit = exit_of_script -- luacheck: ignore 122

@@ -10,7 +10,6 @@ local internal = ...
 local json = require "cuttle.json"
 local library = require "cuttle.lua_library"
 local restore_library <const> = library.restore -- a script may change that, too
-local report_modules = require "cuttle.report_modules"
 local script_error = require "cuttle.script_error"
 
 local tools = {}
@@ -23,7 +22,7 @@ local function refuse(format, ...) error({ refusal = format:format(...) }, 0) en
 local function name_of(a) return a.name or "script.lua" end
 
 local function chunk_of(a)
-  report_modules.prepare(a.script)
+  library.guard(a.script)
   local chunk, why = load(a.script, "@" .. name_of(a), "t")
   if not chunk then return nil, why end
   return chunk
