@@ -29,4 +29,20 @@ function M.prepare(steps)
   end
 end
 
+local CLEAR_THREADS <const>, CLEAR_BLOCKS <const> = 256, 1024
+
+local fill_words = kernel("fill_words", function(words, value)
+  local first = blockIdx.x * CLEAR_THREADS + threadIdx.x
+  for i in range(first, size(words), gridDim.x * CLEAR_THREADS) do
+    words[i] = cast(value, words.dtype)
+  end
+end)
+
+--- The step that sets all elements of a tensor with one mode to an integer, 0 if none is given.
+function M.clear(words, value)
+  local n_blocks = max(1, min(cdiv(size(words), CLEAR_THREADS), CLEAR_BLOCKS))
+  return { kernel = fill_words, args = { words, value or 0 },
+    launch = { grid = n_blocks, block = CLEAR_THREADS } }
+end
+
 return M
