@@ -197,6 +197,9 @@ local function put_example(out, program, id, special)
   if workspace > 0 then
     out("  Memory workspace = memory_new(", prefix, "_workspace_bytes(), 0, NULL);\n",
       "  args.workspace = address(&workspace, 0);\n")
+    if special.plans then -- nothing may count on what is there
+      out '  must(cu.fill(workspace.at, 0xa5, workspace.bytes), "cuMemsetD8");\n'
+    end
   end
   put_launch(out, program, special)
   local finish = put_end(out, special, blocks, workspace)
