@@ -1,7 +1,7 @@
 -- fuzz_packed.lua: random products with packed weights (docs/matmul.md#weights-of-few-bits), on the
 -- device in use, against reference.matmul on the host. Activations and scales are small integers,
--- so that all but numbers of nf4 is exact. Half of the products are of groups of rows, with a
--- weight each, perhaps by an index.
+-- so that all but numbers of nf4 is exact; scales of f4e2m1 may be powers of two that are far
+-- apart. Half of the products are of groups of rows, with a weight each, perhaps by an index.
 --   cuttle scripts/fuzz_packed.lua [seconds] [seed]
 local packed = require "cuttle.packed_weights"
 local formats = require "cuttle.packed_formats"
@@ -33,10 +33,10 @@ local function config_of(p)
   if p.by_wgmma then
     local config = { groups = math.random(2), columns = one_of{32, 64, 128},
                      stages = math.random(2, 4), depth = one_of{2, 4, 8} }
-    if p.T.bits == 8 and chance(3) then config.columns, config.parts = 256, 2 end
-    local steps = p.k * p.T.bits // 1024
+    if p.T.bits == 8 and chance(3) then config.columns, config.parts = one_of{128, 256}, 2 end
+    local steps = cdiv(p.k * p.T.bits, 1024)
     local blocks = one_of{2, 4}
-    if steps % (2 * blocks) == 0 and config.columns >= 16 * blocks and chance(2) then
+    if p.k * p.T.bits % (2048 * blocks) == 0 and config.columns >= 16 * blocks and chance(2) then
       config.k_blocks, steps = blocks, steps // blocks
     end
     if steps % 4 == 0 and chance(2) then config.turn, config.stages, config.depth = 4, 4, 4 end
@@ -54,7 +54,7 @@ end
 local function by_wgmma(p)
   if p.T.bits == 16 then return true end
   local narrow = formats.formats[p.name].narrow
-  return p.k % 128 == 0 and p.group > 16 and narrow and narrow[p.T.name]
+  return p.group > 16 and narrow and narrow[p.T.name]
 end
 
 local function gated(v, w) return v + 2 * w end
@@ -74,7 +74,7 @@ end
 
 -- The problem in groups of rows; without names of rows C may be contiguous along M.
 local function grouped_problem(p)
-  p.groups, p.glu, p.gathers = math.random(40), chance(3), p.T.bits == 16 and chance(2)
+  p.groups, p.glu, p.gathers = math.random(40), chance(3), chance(2)
   p.scatters = not p.glu and chance(2)
   p.adds = p.scatters and chance(2)
   p.rows = p.gathers and math.random(40) or p.m
@@ -103,6 +103,8 @@ local function random_problem()
   p.by_wgmma = sm == 90 and by_wgmma(p) and chance(2)
   if p.by_wgmma then p.n, p.m = 8 * math.random(20), math.random(150) end
   p.S = p.by_wgmma and p.out == p.T and p.T or one_of{f16, bf16, f32, f8ue4m3}
+  local is_wide = p.name == "f4e2m1" and p.out ~= f16
+  p.powers = is_wide and one_of{0, 2, 6, p.S == f8ue4m3 and 8 or 12} or 0
   p.has_zeros = formats.formats[p.name].is_integer and chance(2)
   p.zeros_below = p.name == "u4" and not (p.by_wgmma and p.T == f8e4m3) and one_of{16, 17, 33}
     or 1 << formats.formats[p.name].bits
@@ -116,19 +118,29 @@ local function random_problem()
   return p
 end
 
+-- Scales 1 and 2, or powers of two.
+local function scales_of(p, ...)
+  if p.powers == 0 then return small(p.S, 1, 3, ...) end
+  local numbers = host(small(f32, 0, p.powers + 1, ...))
+  for i = 0, size(numbers) - 1 do numbers[i] = 2.0 ^ numbers[i] end
+  return view(reference.cast(numbers, p.S):to(here), numbers.layout)
+end
+
 local function multiply(p)
   local last = 1 << formats.formats[p.name].bits
   local of = { p.n, p.k // p.group, p.groups }
   p.w = packed.pack_weights(small(u8, 0, last, p.n, p.k, p.groups), { type = p.name,
-    scales = small(p.S, 1, 3, of[1], of[2], of[3]),
+    scales = scales_of(p, of[1], of[2], of[3]),
     zero_points = p.has_zeros and small(u8, 0, p.zeros_below, of[1], of[2], of[3]) or nil })
   p.X = small(p.T, -1, 2, p.rows or p.m, p.k)
   matmul(p.X, p.w, p.C, p.how)
 end
 
 -- How far apart a result may be: a sum of nf4 has rounded numbers, one of f8e4m3 more bits than the
--- sums of tensor cores, and C may be rounded.
+-- sums of tensor cores, and C may be rounded. Products of 8 bits whose numbers have scales are of
+-- such a sum where they are small beside others.
 local function bound(p, v)
+  if p.powers > 0 and p.T == f8e4m3 then return 2.0 ^ p.powers * p.k / 128 + 0.01 * math.abs(v) end
   if p.name == "f8e4m3" then return 2.0 + 0.01 * math.abs(v) end
   if p.name == "nf4" then return 0.1 * p.k ^ 0.5 + 0.01 * math.abs(v) end
   return p.C.dtype == f32 and 0 or 0.01 * math.abs(v)
@@ -189,8 +201,10 @@ local function text_of(p)
   local words = {}
   for key, value in pairs(p.how.config or {}) do words[#words + 1] = key .. " " .. value end
   table.sort(words)
-  return ("%s %s, scales %s of %d, zeros %s, %dx%dx%d, C %s %s, alpha %g, beta %g%s%s; %s"):format(
-    p.name, p.T, p.S, p.group, p.has_zeros, p.m, p.n, p.k, p.C.dtype, p.C.layout, p.how.alpha,
+  return ("%s %s, scales %s of %d up to 2^%d, zeros %s, %dx%dx%d, C %s %s, "
+    .. "alpha %g, beta %g%s%s; %s"):format(
+    p.name, p.T, p.S, p.group, p.powers, p.has_zeros, p.m, p.n, p.k, p.C.dtype, p.C.layout,
+    p.how.alpha,
     p.how.beta or 0, p.how.scale_a and ", scaled" or "", p.groups
       and (", %d groups, glu %s, gathers %s, scatters %s, adds %s"):format(p.groups, p.glu,
       p.gathers, p.scatters, p.adds) or "", table.concat(words, ", "))

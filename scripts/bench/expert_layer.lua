@@ -5,11 +5,12 @@
 -- rows are gathered before. `routed` includes the router, from logits on.
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
 --     [--config=UP/DOWN ...] [--parts] [--backward] [--packed=TYPE[:GROUP] ...] [--variants=FILE]
---     [--alone] [--graph] [TxDxFxExK ...]
+--     [--quantize=FORMAT] [--alone] [--graph] [TxDxFxExK ...]
 -- With --parts the products alone, too. With --backward the gradients instead, which are computed
 -- from the layer's arguments: PyTorch's keep what the layer computed. With --packed the layer of
--- packed weights (docs/matmul.md#weights-of-few-bits), too, for each type; FILE returns a list of
--- pairs of their configurations, {UP, DOWN, name =}, tables of fields, or false. --alone: without
+-- packed weights (docs/matmul.md#weights-of-few-bits), too, for each type, "mxfp4" among them; FILE
+-- returns a list of pairs of their configurations, {UP, DOWN, name =}, tables of fields, or false;
+-- FORMAT, "fp8_rows" or "int8_rows", is that of what they multiply then, too. --alone: without
 -- PyTorch and other ways to compute it. --graph: what is timed are graphs of ten layers, for few
 -- tokens, as the host needs more time for a launch than the device.
 -- On the CPU engine it takes one small layer.
@@ -27,6 +28,7 @@ local sizes <const> = { { 4096, 2048, 768, 128, 8 }, { 8192, 4096, 14336, 8, 2 }
                         { 4096, 7168, 2048, 32, 8 }, { 64, 2048, 768, 128, 8 } }
 
 local IN_GRAPH <const> = 10
+local NARROW_BOUND <const> = 0.1 -- relative, where what is multiplied is rounded to 8 bits
 
 -- A layer, or as many in a graph.
 local function timed(launch, options)
@@ -126,8 +128,11 @@ end
 
 local function packed_of(W, text)
   local name, group = text:match "^(%w+):?(%d*)$"
+  local is_mx = name == "mxfp4"
+  if is_mx then name = "f4e2m1" end
   local codes, scales, zeros = packed.quantize_weights(W, { type = name,
-    group = math.tointeger(group) or 128, zero_points = name:find "^u" ~= nil })
+    group = is_mx and 32 or math.tointeger(group) or 128, zero_points = name:find "^u" ~= nil,
+    scale_type = is_mx and ct.f8ue8m0 or nil })
   local w = packed.pack_weights(codes, { type = name, scales = scales, zero_points = zeros })
   for _, t in ipairs { codes, scales, zeros } do t:close() end
   return w
@@ -159,16 +164,19 @@ local function add_packed(list, set, text, options, plain, k)
   ct.synchronize()
   W1:close()
   W2:close()
-  for _, pair in ipairs(options.variants) do
+  local function add(pair, format)
     local ok, launch, out, names = pcall(experts.prepare, set.X, up, down, set.routing,
-      { configs = pair or nil })
-    if not ok then
-      print(("%s: %s"):format(text, launch))
-    else
-      beside.add(list, ("%s: %s; %s %s"):format(text, names[1], names[2], pair and pair.name or ""),
-        timed(launch, options), out, expected)
-      if options.parts then add_packed_parts(list, set, { up, down }, k, pair, options) end
+      { configs = pair or nil, quantize = format })
+    if not ok then return print(("%s: %s"):format(text, launch)) end
+    beside.add(list, ("%s %s: %s; %s %s"):format(text, format or "", names[1], names[2],
+      pair and pair.name or ""), timed(launch, options), out, expected, format and NARROW_BOUND)
+    if options.parts and not format then
+      add_packed_parts(list, set, { up, down }, k, pair, options)
     end
+  end
+  for _, pair in ipairs(options.variants) do
+    if not options.quantize or not pair then add(pair) end
+    if options.quantize then add(pair, options.quantize) end
   end
 end
 
@@ -225,6 +233,9 @@ local function own_word(options, word)
   local name, value = word:match "^%-%-(%a+)=?(.*)$"
   if name == "packed" then
     table.insert(options.packed, value)
+    return true
+  elseif name == "quantize" then
+    options.quantize = value
     return true
   elseif name == "variants" then
     options.variants = dofile(value)

@@ -4,6 +4,7 @@
 -- the time of one product, its bytes per second, and these beside a copy's, which reads and writes.
 -- Prefill, at the end, is beside the product of bf16 and, with activations of f8e4m3 and a scale
 -- for each row, the product of f8e4m3.
+-- Type mxfp4 is f4e2m1 in groups of 32, with scales of e8m0.
 --   CUTTLE_DEVICE=cuda cuttle scripts/bench/packed.lua [--type=u4] [--group=128] [--rows=1,8,16]
 --     [--activations=f8e4m3] [--prefill=4096] [--variants=FILE] [NxK ...]
 -- FILE returns a list of configurations: names, tables of fields of gemm_packed.lua's, or false for
@@ -28,23 +29,39 @@ local u32, cast, range, size = ct.u32, ct.cast, ct.range, ct.size
 
 -- {====== Weights ======
 
-local fill = ct.kernel("random_words", function(x, seed)
+local fill = ct.kernel("random_words", function(x, seed, kept, added)
   for i in range(blockIdx.x * blockDim.x + threadIdx.x, size(x), gridDim.x * blockDim.x) do
     local v = (cast(i, u32) ~ seed) * u32(747796405) + u32(2891336453)
     v = ((v >> (v >> u32(28)) + u32(4)) ~ v) * u32(277803737)
-    x[i] = (v >> u32(22)) ~ v
+    x[i] = ((v >> u32(22)) ~ v) & kept | added
   end
 end)
 
+-- Random words, of which the bits `kept` are random and others are those of `added`.
+local function random_words(n, seed, kept, added)
+  local words = ct.tensor(u32, n)
+  fill{grid = on_gpu and 2048 or 4, block = THREADS}(words, u32(seed), u32(kept or 0xffffffff),
+    u32(added or 0))
+  return words
+end
+
+-- Scales from 2^-7 to 1.
+local function powers_of_two(n, columns, seed)
+  local words = random_words(n * columns // 4, seed, 0x07070707, 0x78787878)
+  return ct.view(ct.recast(words, ct.f8ue8m0), ct.row_major{ n, columns })
+end
+
 -- A packed weight of random codes, with scales from -1 to 1.
 local function weight(name, n, k, group, seed)
+  local is_mx = name == "mxfp4"
+  if is_mx then name, group = "f4e2m1", 32 end
   local bits = formats.formats[name].bits
-  local words = ct.tensor(u32, n * k * bits // 32)
-  fill{grid = on_gpu and 2048 or 4, block = THREADS}(words, u32(seed))
+  local words = random_words(n * k * bits // 32, seed)
   local codes = bits == 8 and ct.view(ct.recast(words, ct.u8), ct.row_major{ n, k })
     or ct.view(words, ct.row_major{ n, k // 8 })
-  local scales = ct.view(data.uniform(ct.tensor(ct.bf16, n * (k // group)), seed),
-    ct.row_major{ n, k // group })
+  local columns = k // group
+  local scales = is_mx and powers_of_two(n, columns, seed)
+    or ct.view(data.uniform(ct.tensor(ct.bf16, n * columns), seed), ct.row_major{ n, columns })
   return packed.pack_weights(codes, { type = name, scales = scales })
 end
 

@@ -36,13 +36,14 @@ function M.add_peer(list, peer, name, request, ...)
   list[#list + 1] = peer:candidate(name, "peer", "time")
 end
 
---- Adds a candidate that is launched from here, compared with what is expected in C.
-function M.add(list, name, launch, C, expected)
+--- Adds a candidate that is launched from here, compared with what is expected in C; bound: another
+--- one of the relative error.
+function M.add(list, name, launch, C, expected, bound)
   local c = regimes.candidate(name, launch)
   data.poison(C)
   launch()
   local relative = data.compare(C, expected).relative
-  c.verdict = ("%.3g to plain%s"):format(relative, relative <= BOUND and "" or " WRONG")
+  c.verdict = ("%.3g to plain%s"):format(relative, relative <= (bound or BOUND) and "" or " WRONG")
   list[#list + 1] = c
 end
 

@@ -34,7 +34,7 @@ function expert_layer.prepare_route(logits, k, options) end
 ---@param down Tensor|table (D,F,E)
 ---@param routing table of route
 ---@param options? table `activation`, a function (gate, up) or its name; `bias`, {(2F,E), (D,E)};
---- `combine`, `configs`, `out`, `stream`
+--- `combine`, `configs`, `out`, `stream`; `quantize`, of packed weights: "fp8_rows", "int8_rows"
 ---@return Tensor # (T,D)
 function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
 

@@ -29,7 +29,7 @@ function packed_weights.pack_weights(W, options) end
 ---     > w = packed.pack_weights(ones(u8, row_major{32, 128}), {type = "u4", scales = ones(bf16, 32)})
 ---     > packed.weight_of{type = w.type, shape = w.shape, codes = w.codes, scales = w.scales}
 ---     packed weight u4 (32,128) in groups of 128, scales bf16, cpu
----@param of table `type`, `shape`, `codes`, `scales`, `zeros`, `most_zero`
+---@param of table `type`, `shape`, `codes`, `scales`, `zeros`, `most_zero`, `spread`
 ---@return table # the packed weight
 function packed_weights.weight_of(of) end
 

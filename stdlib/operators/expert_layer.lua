@@ -2,7 +2,8 @@
 -- require "cuttle.expert_layer". The first gathers the tokens' rows as it loads them, and its
 -- epilogue is the gated activation. The epilogue of the second multiplies by the routing weights,
 -- and its rows are scattered: each to a row of its own, which a small kernel adds up in the order
--- of the choices, or by atomic operations to the token's row.
+-- of the choices, or by atomic operations to the token's row. With `quantize` both multiply rows of
+-- 8 bits, which a row kernel makes before, by packed weights.
 local arguments = require "cuttle.arguments"
 local backward = require "cuttle.expert_backward"
 local on_device = require "cuttle.operator_device"
@@ -11,10 +12,11 @@ local operator = require "cuttle.matmul"
 local packed = require "cuttle.matmul_packed"
 local parts = require "cuttle.expert_parts"
 local route = require "cuttle.expert_route"
+local steps = require "cuttle.operator_steps"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local known <const> = { "activation", "bias", "combine", "configs", "out", "stream" }
+local known <const> = { "activation", "bias", "combine", "configs", "out", "quantize", "stream" }
 
 local function fail(format, ...) tiles.fail("expert_layer", format, ...) end
 
@@ -78,6 +80,24 @@ local function biases_of(bias, p, X)
   return bias
 end
 
+-- By the formats of rows that are multiplied, bits of an element.
+local formats <const> = { fp8_rows = 8, int8_rows = 8 }
+
+local function check_quantize(format, X, ...)
+  if format == nil then return end
+  if not formats[format] then
+    fail('quantize is %s; expected "fp8_rows" or "int8_rows"', tostring(format))
+  elseif X.dtype.bits ~= 16 then
+    fail("tokens are %s; expected f16 or bf16, which quantize makes narrow", X.dtype)
+  end
+  for i, w in ipairs { ... } do
+    local name, kind = i == 1 and "gate_up" or "down", tiles.type_name(w)
+    if kind ~= "packed weight" then
+      fail("quantize is for packed weights, and %s is a %s", name, kind)
+    end
+  end
+end
+
 -- What is computed, and how.
 local function read(X, gate_up, down, routing, options)
   options = arguments.options("expert_layer", options, known, '{combine = "atomic"}')
@@ -90,7 +110,8 @@ local function read(X, gate_up, down, routing, options)
     combine == "sum" and tensor(X.dtype, row_major{p.T, p.D}) or zeros(f32, row_major{p.T, p.D}))
   parts.check_matrix("expert_layer", p.out, "out", 2, "(T,D)")
   parts.check_rows("expert_layer", "out", p.out, p)
-  p.combine, p.configs = combine, options.configs or {}
+  check_quantize(options.quantize, X, gate_up, down)
+  p.combine, p.configs, p.quantize = combine, options.configs or {}, options.quantize
   p.activation = activation_of(options.activation, X.dtype)
   p.stream, p.bias = options.stream, biases_of(options.bias, p, X)
   return p
@@ -101,42 +122,66 @@ end
 local function weighted(v, e) return v * e.weights[e.m] end
 local function weighted_with_bias(v, e) return (v + e.bias[{e.n, e.l}]) * e.weights[e.m] end
 
--- The activation of sums and their biases.
-local with_bias = memo.by_fields({}, function(of)
+-- The activation of sums, times the scales of their tokens and with biases, if there are any.
+local gated = memo.by_fields({ "has_scales", "has_bias" }, function(of)
   return function(gate, up, e)
-    return of.activation(gate + e.bias[{2 * e.n, e.l}], up + e.bias[{2 * e.n + 1, e.l}])
+    if of.has_scales then
+      local scale = e.scales[e.tokens[e.m]]
+      gate, up = gate * scale, up * scale
+    end
+    if of.has_bias then
+      gate, up = gate + e.bias[{2 * e.n, e.l}], up + e.bias[{2 * e.n + 1, e.l}]
+    end
+    return of.activation(gate, up)
   end
 end, "activation")
 
--- Launches or prepares both products and the sum: f(A, B, C, options) for products, g(step).
-local function each(X, gate_up, down, routing, p, f, g)
-  local n = p.T * p.k
+-- Rows in p's format, or as they are, and the scales of these or nil; run(steps).
+local function narrowed(p, x, run)
+  if not p.quantize then return x end
+  local list, made = require "cuttle.rows"["quantize_" .. p.quantize]:steps(x,
+    { stream = p.stream })
+  run(list)
+  return made[1], view(made[2], size(x, 0))
+end
+
+-- The options of the first product, of rows with these scales or nil.
+local function options_of_up(p, routing, scales)
+  local how = { groups = routing.ends, gather = routing.tokens, glu = true, stream = p.stream,
+                config = p.configs[1], epilogue = p.activation }
+  if not scales and not p.bias[1] then return how end
+  how.operands = { bias = p.bias[1], scales = scales, tokens = scales and routing.tokens }
+  how.epilogue = gated { activation = p.activation, has_bias = p.bias[1] ~= nil,
+                         has_scales = scales ~= nil }
+  return how
+end
+
+-- Launches or prepares both products and the rest: f(A, B, C, options) for products, run(steps).
+local function each(X, gate_up, down, routing, p, f, run)
+  local n, sums, bias = p.T * p.k, p.combine == "sum", p.bias[2]
   local hidden = on_device.new(X.device, X.dtype, row_major{n, p.F})
-  local of_up, of_down = p.bias[1], p.bias[2]
-  local first = { groups = routing.ends, gather = routing.tokens, glu = true,
-    operands = of_up and { bias = of_up }, stream = p.stream, config = p.configs[1],
-    epilogue = of_up and with_bias(p) or p.activation }
-  local how = { groups = routing.ends, operands = { weights = routing.weights, bias = of_down },
-                epilogue = of_down and weighted_with_bias or weighted, stream = p.stream,
-                config = p.configs[2] }
-  local sums = p.combine == "sum"
   local rows = sums and on_device.new(X.device, p.out.dtype, row_major{n, p.D}) or p.out
-  how.scatter = sums and routing.places or { routing.tokens, "add" }
-  if packed.ordered(X, gate_up, hidden, first) and packed.ordered(hidden, down, rows, how) then
-    first.ordered, how.ordered = "C", "A"
+  local x, scales = narrowed(p, X, run)
+  local first = options_of_up(p, routing, scales)
+  local how = { groups = routing.ends, operands = { weights = routing.weights, bias = bias },
+                epilogue = bias and weighted_with_bias or weighted, stream = p.stream,
+                config = p.configs[2],
+                scatter = sums and routing.places or { routing.tokens, "add" } }
+  local like = p.quantize and view(recast(hidden, x.dtype), hidden.layout) or hidden
+  if packed.ordered(x, gate_up, hidden, first) and packed.ordered(like, down, rows, how) then
+    first.orders, how.ordered = x.dtype.bits, true
   end
-  f(X, gate_up, hidden, first)
+  f(x, gate_up, hidden, first)
+  hidden, how.scale_a = narrowed(p, hidden, run)
   f(hidden, down, rows, how)
-  if sums then g(parts.sum_step(p, rows, p.out, p.stream)) end
+  if sums then run { parts.sum_step(p, rows, p.out, p.stream) } end
 end
 
 --- expert_layer(tokens, gate_up, down, routing, options) -> (T,D): docs/matmul.md.
 function M.expert_layer(X, gate_up, down, routing, options)
   local p = read(X, gate_up, down, routing, options)
   if p.T > 0 then
-    each(X, gate_up, down, routing, p, operator.matmul, function(step)
-      step.kernel(step.launch)(table.unpack(step.args))
-    end)
+    each(X, gate_up, down, routing, p, operator.matmul, steps.run)
   end
   return p.out
 end
@@ -147,9 +192,7 @@ function M.prepare(X, gate_up, down, routing, options)
   if p.T > 0 then
     each(X, gate_up, down, routing, p, function(...)
       launches[#launches + 1], names[#names + 1] = operator.prepare(...)
-    end, function(step)
-      launches[#launches + 1] = step.kernel:prepare(step.launch)(table.unpack(step.args))
-    end)
+    end, function(list) launches[#launches + 1] = steps.prepare(list) end)
   end
   return function()
     for _, launch in ipairs(launches) do launch() end

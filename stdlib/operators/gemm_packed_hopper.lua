@@ -4,7 +4,8 @@
 -- while the products of the step before run. TMA also brings activations, whose K a small kernel
 -- has put in the order of the codes before (M.order). Blocks stay for many tiles.
 -- Of activations of 8 bits numbers become such without the scale, which is exact; each group's
--- products are added in sums of their own, that are scaled in f32 and added to the others.
+-- products are added in sums of their own, that are scaled in f32 and added to the others. With
+-- `folds` scales are powers of two, which numbers have inside of 128 of K.
 -- In groups of rows each has a weight. The small kernel then also gathers rows by an index, and
 -- threads store C, as rows that follow are another group's.
 -- Fields of its configurations, beside those that matmul.lua lists and those of the weights that
@@ -18,12 +19,15 @@
 --   depth    the same of codes
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   pdl, min_blocks  as in gemm_packed.lua
+--   folds    numbers of 8 bits have the scales of groups of less than 128, relative to the largest
 --   parts    of the columns, with activations of 8 bits: each is multiplied into sums of its own
 --   k_blocks  blocks of a cluster that share a tile, as in gemm_hopper.lua
 --   turn      steps of a turn of the loop over K, which divide those of a block: 2, or a multiple
 --             of stages and depth, whose addresses are constants then
 --   odd       a step follows the last turn of 2
---   orders    with glu: C is stored in the order of the codes of a weight that multiplies it next
+--   overhangs  the last step does, beyond K
+--   orders    with glu: C is stored in the order of the codes of a weight that multiplies it next,
+--             as activations of so many bits
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local formats = require "cuttle.packed_formats"
@@ -136,8 +140,9 @@ end
 -- {====== Before the trace ======
 
 -- How many columns of a tile are multiplied: LEAST, where a group has no more, or all. With more of
--- them threads would spill registers.
-local function widths_of(columns)
+-- them threads would spill registers. Of parts it is one.
+local function widths_of(columns, parts)
+  if parts > 1 then return { columns // parts, columns } end
   return columns > LEAST and columns <= MOST and { LEAST, columns } or { columns }
 end
 
@@ -162,6 +167,8 @@ local function plan_of(variant)
   plan.is_fixed = plan.turn % variant.stages == 0 and plan.turn % variant.depth == 0
     and not variant.odd
   plan.units, plan.line = step // plan.unit, M.step(dtype)
+  plan.sums = variant.folds and step // formats.FOLDED or plan.spans
+  plan.narrow = plan.promotes and format.narrow[dtype.name]
   plan.strips = variant.tile[1] // STRIP
   plan.words_of_pair = variant.dtype_of_scales.bits // 16
   local n_groups, bits = math.max(step // variant.rows_of_group, 1), 0
@@ -174,8 +181,10 @@ local function plan_of(variant)
   plan.zeros = variant.has_zeros and ring(PAIRS, n_groups)
   plan.coded_bytes = bits // 8
   plan.widths, plan.mmas = { columns }, {}
-  if variant.grouped then plan.widths = widths_of(columns) end
-  for i, n in ipairs(plan.widths) do
+  if variant.grouped and (parts > 1 or not plan.promotes) then
+    plan.widths = widths_of(columns, parts)
+  end
+  for i, n in ipairs(not plan.promotes and plan.widths or {}) do
     plan.mmas[i] = tiled_mma(("SM90_64x%dx%s"):format(n, kind), {together, 1, 1})
   end
   stores.plan(variant, plan)
@@ -198,7 +207,7 @@ local function scale_of(lane, at, v, i)
 end
 
 -- Calls f(t, words, zero, v) for tiles of the strip and slot `at`: the four words of the tile's
--- unit, and what zeros(pair) returns for the zero points of its span v.
+-- unit, and what zeros(pair, v) returns for the zero points of its span v.
 local function each_tile_of(lane, at, zeros, f)
   local plan = lane.plan
   local tiles, words = plan.step // TILE, fragment(u32, 4)
@@ -209,7 +218,7 @@ local function each_tile_of(lane, at, zeros, f)
     if t % of_span == 0 then
       local pair
       if lane.rings.zeros then pair = word_of(lane, lane.rings.zeros, at, v, 0, 1) end
-      zero = zeros(pair)
+      zero = zeros(pair, v)
     end
     if t % plan.format.tiles == 0 then
       copy(tile(lane.rings.codes(_, t // plan.format.tiles, at.strip, at.slot), {4}, {lane.lane}),
@@ -230,36 +239,59 @@ local function make_scaled(lane, at, A)
   end)
 end
 
--- The same without scales, of 8 bits, to operand A (16,1,4), and the scales to factors (2,spans).
-local function make_narrow(lane, at, A, factors)
-  local plan, variant = lane.plan, lane.variant
-  local made, unit = fragment(u32, {4, size(A, 2)}), plan.format.narrow[variant.dtype.name].unit
-  each_tile_of(lane, at, plan.format.narrow_zeros, function(t, words, zero)
+-- The lane's numbers of a strip as `make` has them, of 8 bits, to operand A (16,1,4); zeros: as of
+-- each_tile_of.
+local function put_narrow(lane, at, A, zeros, make)
+  local format, made = lane.plan.format, fragment(u32, {4, size(A, 2)})
+  each_tile_of(lane, at, zeros, function(t, words, zero)
     local first, i = t % 2 * 2, t // 2
     made[{first, i}], made[{first + 1, i}] =
-      operands.narrow(plan.format, variant.dtype, words, t % plan.format.tiles, zero)
+      operands.narrow(format, words, t % format.tiles, make, zero)
   end)
-  copy(view(recast(made, variant.dtype), A.layout), A)
+  copy(view(recast(made, lane.variant.dtype), A.layout), A)
+end
+
+-- The scales of span v, of rows g and g + 8.
+local function scales_of(lane, at, v)
+  return operands.scales(lane.variant.dtype_of_scales, function(i)
+    return scale_of(lane, at, v, i)
+  end)
+end
+
+-- Numbers without scales, and the scales to factors (2,spans).
+local function make_plain(lane, at, held)
+  local plan = lane.plan
+  put_narrow(lane, at, held.A, plan.format.narrow_zeros, plan.narrow.of)
   for v = 0, plan.spans - 1 do
-    local upper, lower = operands.scales(variant.dtype_of_scales, function(i)
-      return scale_of(lane, at, v, i)
-    end)
-    factors[{0, v}], factors[{1, v}] = upper * unit, lower * unit
+    local upper, lower = scales_of(lane, at, v)
+    held.factors[{0, v}], held.factors[{1, v}] = upper * plan.narrow.unit, lower * plan.narrow.unit
   end
 end
 
-local function make_numbers(lane, at, held)
-  if lane.plan.promotes then
-    make_narrow(lane, at, held.A, held.factors)
-  else
-    make_scaled(lane, at, held.A)
+-- Numbers times their scales, as parts of the largest of these, which goes to factors (2,1).
+local function make_folded(lane, at, held)
+  local plan, narrow, rows, most = lane.plan, lane.plan.narrow, { {}, {} }, {}
+  for v = 0, plan.spans - 1 do rows[1][v], rows[2][v] = scales_of(lane, at, v) end
+  for r, scales in ipairs(rows) do
+    most[r] = scales[0]
+    for v = 1, plan.spans - 1 do most[r] = max(most[r], scales[v]) end
+    held.factors[{r - 1, 0}] = most[r] * narrow.folded_unit
   end
+  put_narrow(lane, at, held.A, function(_, v)
+    return { narrow.fold(rows[1][v], most[1]), narrow.fold(rows[2][v], most[2]) }
+  end, narrow.folded)
+end
+
+local function make_numbers(lane, at, held)
+  if not lane.plan.promotes then return make_scaled(lane, at, held.A) end
+  if lane.variant.folds then return make_folded(lane, at, held) end
+  make_plain(lane, at, held)
 end
 
 -- What is multiplied in one of two turns.
 local function new_held(variant, plan)
   return { A = fragment(variant.dtype, {ROWS * plan.deep // GROUP, 1, plan.step // plan.deep}),
-           factors = plan.promotes and fragment(f32, {2, plan.spans}) }
+           factors = plan.promotes and fragment(f32, {2, plan.sums}) }
 end
 
 -- {====== The groups that multiply ======
@@ -335,21 +367,22 @@ local function part_of(x, row, v, n)
   return tile(x, {size(x, 0), 1, size(x, 2) // n}, {0, row, v})
 end
 
--- The sums of a tile, each group's apart, and parts of the columns one after another: while the
--- sums of one are scaled and added, the products of the next run. While the first run, the numbers
--- of the next step are made.
-local function multiply_apart(lane, block, state, tCsX, sums, held)
-  local plan, dtype = lane.plan, lane.variant.dtype
-  local some, last = {}, plan.spans * plan.parts - 1
+-- The sums of a tile, each group's apart, and the way's parts of the columns one after another:
+-- while the sums of one are scaled and added, the products of the next run. While the first run,
+-- the numbers of the next step are made.
+local function multiply_apart(lane, block, state, way, sums, held)
+  local plan, dtype, parts = lane.plan, lane.variant.dtype, way.parts
+  local some, last = {}, plan.sums * parts - 1
   local ahead = plan.parts > 1 and plan.columns // plan.parts <= AHEAD and 1 or 0
   for i = 0, ahead do
     some[i] = fragment(dtype == i8 and i32 or f32, { size(sums) // plan.parts, 1, 1 })
   end
   local function begin(i, own, slot)
-    local v, p = i // plan.parts, i % plan.parts
+    local v, p = i // parts, i % parts
     wgmma_fence()
-    gemm(plan.part_mma, part_of(own.A, 0, v, plan.spans),
-      part_of(tCsX(_, _, _, slot), p, v, plan.spans), some[i % (ahead + 1)], {accumulate = false})
+    gemm(plan.part_mma, part_of(own.A, 0, v, plan.sums),
+      part_of(way.tCsX(_, _, _, slot), p, v, plan.sums), some[i % (ahead + 1)],
+      {accumulate = false})
     wgmma_commit()
   end
   clear(sums)
@@ -364,7 +397,7 @@ local function multiply_apart(lane, block, state, tCsX, sums, held)
       end
       wgmma_wait(math.min(ahead, last - i))
       if i == last then release(block, slot) end
-      promote(some[i % (ahead + 1)], own.factors, i // plan.parts, i % plan.parts, sums)
+      promote(some[i % (ahead + 1)], own.factors, i // parts, i % parts, sums)
     end
   end)
 end
@@ -393,16 +426,18 @@ local function multiply(lane, block, state, way, held, handed)
 end
 
 -- What multiplies all columns of a tile, and before it in the list what multiplies the first ones
--- only, for a group's last tile: {columns =, mma =, tCsX =, sums =}.
+-- only, for a group's last tile: {columns =, tCsX =} with mma and sums or, of 8 bits, parts.
 local function ways_of(plan, rings, sums)
-  local ways = {}
-  for w, mma in ipairs(plan.mmas) do
-    local columns, of_rows = plan.widths[w], {}
-    for i = 0, plan.high - 1 do
-      of_rows[i] = tile(sums, {size(sums, 0) * columns // plan.columns, 1, 1}, {0, i, 0})
+  local ways, thread = {}, threadIdx.x % (plan.together * GROUP)
+  local function new(columns, mma)
+    return { columns = columns, mma = mma, tCsX = mma:get_slice(thread):partition_B(rings.acts) }
+  end
+  for w, columns in ipairs(plan.widths) do
+    ways[w] = new(columns, plan.promotes and plan.part_mma or plan.mmas[w])
+    ways[w].parts, ways[w].sums = columns * plan.parts // plan.columns, {}
+    for i = 0, plan.promotes and -1 or plan.high - 1 do
+      ways[w].sums[i] = tile(sums, {size(sums, 0) * columns // plan.columns, 1, 1}, {0, i, 0})
     end
-    ways[w] = { columns = columns, mma = mma, sums = of_rows,
-      tCsX = mma:get_slice(threadIdx.x % (plan.together * GROUP)):partition_B(rings.acts) }
   end
   return ways
 end
@@ -413,16 +448,15 @@ local function multiply_all(variant, plan, rings, block, C, ending)
   local sums = fragment(f32, plan.mma:partition_shape_C{ROWS * plan.together * plan.high,
     plan.columns})
   local held = { [0] = new_held(variant, plan), new_held(variant, plan) }
-  local tCsX = plan.part_mma:get_slice(threadIdx.x % (plan.together * GROUP))
-    :partition_B(rings.acts)
   local state = pipeline_state(variant.stages)
   local ways = ways_of(plan, rings, sums)
   local mine, other -- barriers of groups that multiply in turn
   local function handed() other:arrive() end
-  -- Of the narrowest instruction with all of the columns that are left of the group.
+  -- In the narrowest way with all of the columns that are left of the group.
   local function multiply_by(w, left)
     local way = ways[w]
     if w == #ways or left <= way.columns then
+      if plan.promotes then return multiply_apart(lane, block, state, way, sums, held) end
       return multiply(lane, block, state, way, held, other and handed)
     end
     multiply_by(w + 1, left)
@@ -435,11 +469,7 @@ local function multiply_all(variant, plan, rings, block, C, ending)
   local function compute(row, column, part)
     local own = plan.in_turns and row * plan.high or row * plan.groups + group
     if mine then mine:sync() end
-    if plan.promotes then
-      multiply_apart(lane, block, state, tCsX, sums, held)
-    else
-      multiply_by(part and 1 or #ways, part and part.rows - column * plan.columns)
-    end
+    multiply_by(part and 1 or #ways, part and part.rows - column * plan.columns)
     if mine then skip(block.k_tiles) end
     if variant.pdl and not part then grid_dependency_wait() end
     local all, stored = sums, column
@@ -485,7 +515,8 @@ function M.make(variant)
     local n_columns = cdiv(size(C, 1), plan.columns)
     local n_rows, list = cdiv(n_weights, variant.tile[1]), {...}
     local block = { full = full, empty = empty, coded_full = coded_full,
-      coded_empty = coded_empty, k_tiles = k // plan.step // plan.k_blocks,
+      coded_empty = coded_empty, k_tiles = variant.overhangs and cdiv(k, plan.step)
+        or k // plan.step // plan.k_blocks,
       n_columns = n_columns, n_tiles = n_columns * n_rows, tiles = { n_rows, n_columns },
       in_groups = plan.promotes }
     if plan.k_blocks > 1 then

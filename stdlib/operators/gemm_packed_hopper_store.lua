@@ -9,7 +9,7 @@ local M = {}
 local GROUP <const>, ROWS <const> = 128, 64
 local BUFFERS <const> = 2 -- of a warp group, where a block has more to store than one of them holds
 local VECTOR <const> = 8 -- elements of C that a thread stores at once
-local WORDS <const> = 16 -- of 32 elements, which have an order
+local LANES <const>, DEEP <const> = 4, 8 -- of 32 elements, which have an order: 4 lanes have 8 each
 
 --- Adds to the kernel's plan what is stored, of C of 16 bits.
 function M.plan(variant, plan)
@@ -48,10 +48,14 @@ local function pairs_of(lane, sums)
   end
 end
 
--- Where element i of a row is in the order of the codes: of 32 elements word 4 c + j is 4 j + c.
-local function ordered(i)
-  local word = i // 2 % WORDS
-  return i // 32 * 32 + 2 * (word % 4 * 4 + word // 4) + i % 2
+-- Where element i of a row is in the order of the codes: of 32 elements, which are words of 16 or,
+-- of activations of 8 bits, 32 bits of each of 4 lanes, the words of all lanes with one number are
+-- side by side. Bytes 1 and 2 of a word change place.
+local function ordered(i, bits)
+  local n = bits == 8 and 4 or 2 -- elements of a word
+  local lane, word, at = i // DEEP % LANES, i % DEEP // n, i % n
+  if bits == 8 then at = at % 2 * 2 + at // 2 end
+  return i // 32 * 32 + n * (word * LANES + lane) + at
 end
 
 -- A thread's elements of C of a pass to a buffer; places are the coordinates of its sums in C.
@@ -65,10 +69,11 @@ local function put(lane, out, sums, thr, places, memory)
   local pairs, places_of = pairs_of(lane, sums)
   local new, own = out:paired(pairs, places_of(places)),
     places_of(thr:partition_C(identity_tensor{ROWS, plan.pass}))
+  local bits = lane.variant.orders
   return function()
     for i = 0, size(new) - 1 do
       local row = own[2 * i][1] // 2
-      memory[{lane.variant.orders and ordered(row) or row, own[2 * i][2]}] = new[i]
+      memory[{bits and ordered(row, bits) or row, own[2 * i][2]}] = new[i]
     end
   end
 end

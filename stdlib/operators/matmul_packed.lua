@@ -172,14 +172,15 @@ local function by_matrix(A, w, C, options)
   return steps, ("%s, %s"):format(MATRIX, name), { matrix }
 end
 
--- The options, and a configuration of gemm_packed.lua among them; the last result: which operand is
--- in the order of the codes, "A" or "C", for M.ordered.
+-- The options, and a configuration of gemm_packed.lua among them; the last result: what is in the
+-- order of codes, for M.ordered: {A = true} or {C = bits}.
 local function split_options(options)
   if type(options) ~= "table" then return options, nil end
   local wanted = type(options.config) == "table" and options.config or nil
-  local ordered = options.ordered
+  local ordered = (options.ordered or options.orders)
+    and { A = options.ordered, C = options.orders }
   if wanted then options = with(options, "config", nil) end
-  if ordered then options = with(options, "ordered", nil) end
+  if ordered then options = with(with(options, "ordered", nil), "orders", nil) end
   return options, wanted, ordered
 end
 
@@ -199,9 +200,9 @@ function plans(A, w, out, opts, wanted, ordered)
   local config = choose(q, w, opts, wanted).config
   if not config then return (A.dtype.bits == 8 and by_wide or by_matrix)(A, w, out, opts) end
   q.packed = w
-  if ordered == "C" then config = configs.kept(with(config, "orders", true)) end
+  if ordered and ordered.C then config = configs.kept(with(config, "orders", ordered.C)) end
   local extra
-  if ordered == "A" then
+  if ordered and ordered.A then
     q.ordered = A
   elseif config.template == configs.HOPPER then
     extra = on_device.new(A.device, A.dtype, row_major{ q.n, q.k })
@@ -248,8 +249,8 @@ function M.prepare(A, w, C, options)
 end
 
 --- Is a product by wgmma, so that an operand may be in the order of the codes? The options are
---- matmul's. With {ordered = "C"} a product with glu then stores C in it, and with {ordered = "A"}
---- the next one takes that as A.
+--- matmul's. With {orders = bits} a product with glu then stores C in it, for activations of so
+--- many bits, and with {ordered = true} the next one takes that as A.
 function M.ordered(A, w, C, options)
   if tiles.type_name(w) ~= "packed weight" then return false end
   local out, opts, wanted = operands(A, w, C, options)

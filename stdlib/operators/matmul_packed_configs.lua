@@ -43,6 +43,17 @@ end
 
 local C_MODES <const> = { "N", "M", "the batches" }
 
+local function narrow_of(p, w) return (formats.formats[w.type].narrow or {})[p.dtype.name] end
+
+-- Are numbers that have their scales, as parts of the largest, exact in A's type of 8 bits?
+local function folds(p, w)
+  local narrow = is_narrow(p.dtype) and narrow_of(p, w)
+  return narrow and narrow.folded and w.spread <= narrow.powers or false
+end
+
+-- Elements of K whose products have one factor.
+local function span_of(p, w) return folds(p, w) and formats.FOLDED or w.group end
+
 -- Why numbers of the weight are no operand of A's type: those of 8 bits have to be exact, and
 -- others are multiplied by their scales.
 local function operand_trouble(p, w)
@@ -50,7 +61,7 @@ local function operand_trouble(p, w)
     return w.scales.dtype ~= p.dtype and ("scales are %s, and A is %s"):format(w.scales.dtype,
       p.dtype) or nil
   end
-  local narrow = (formats.formats[w.type].narrow or {})[p.dtype.name]
+  local narrow = narrow_of(p, w)
   if not narrow then
     return ("numbers of %s are not exact in %s"):format(w.type, p.dtype)
   elseif w.most_zero > (narrow.most_zero or 0) then
@@ -70,15 +81,22 @@ local function row_trouble(p, row)
   end
 end
 
+-- K as whole steps of a row: of 8 bits the last one may overhang, where TMA reads zeros.
+local function whole_k(p, row)
+  local step = require(HOPPER).step(p.dtype, row)
+  return is_narrow(p.dtype) and not row.k_blocks and cdiv(p.k, step) * step or p.k
+end
+
 -- Why gemm_packed_hopper.lua does not compute such a problem, or nil.
 local function hopper_trouble(p, w, row)
-  local deep = (row and row.turn or row and row.k_blocks and 2 or 1) * (row and row.k_blocks or 1)
+  row = row or {}
+  local deep = (row.turn or row.k_blocks and 2 or 1) * (row.k_blocks or 1)
     * require(HOPPER).step(p.dtype, row)
-  if w.shape[2] % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
+  if whole_k(p, row) % deep ~= 0 then return ("K is not a multiple of %d"):format(deep) end
   local why = operand_trouble(p, w)
   if why then return why end
   if p.beta ~= 0 or reduce.has_reduced(p.named) then return "beta or an output is given" end
-  why = row and row_trouble(p, row)
+  why = row_trouble(p, row)
   if why then return why end
   if p.groups and p.c_dtype == f32 and not p.glu then return nil end -- threads store elements
   if p.c_dtype.bits ~= 16 then return ("C is %s, which is not of 16 bits"):format(p.c_dtype) end
@@ -195,7 +213,8 @@ end
 -- has no room for scales, or threads would spill registers. `lines` are for codes of 4 bits, of
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.
 -- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
--- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
+-- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products or,
+-- if it is false, only of these.
 -- `most_k`: groups multiply in turn where an epilogue follows little of K.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
@@ -226,12 +245,15 @@ local many <const> = {
 -- that type. `column_tiles`: of blocks that share K.
 local narrow <const> = {
   { columns = 192, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 3,
-    least_group = 128, rather = 0.74 },
+    least_group = 128, rather = 0.74, of_group = 512 },
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 2,
-    least_group = 128, only = "f8e4m3" },
+    least_group = 128, only = "f8e4m3", of_group = 512 },
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 4,
-    least_group = 128, only = "i8" },
-  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
+    least_group = 128, only = "i8", of_group = 512 },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, parts = 2,
+    only_groups = true },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
+    only_groups = false },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2,
     column_tiles = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
@@ -249,17 +271,20 @@ local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 -- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one
 -- or, by `column_tiles`, in some.
 local function is_for(row, p, w)
-  if not p.groups and row.only_groups or p.groups and p.n < (row.of_group or 0) * p.groups.n then
+  local is_grouped, only = p.groups ~= nil, row.only_groups
+  if only ~= nil and only ~= is_grouped
+    or is_grouped and p.n < (row.of_group or 0) * p.groups.n then
     return false
   end
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
-  return row.columns <= cdiv(n, ROWS) * ROWS and w.group >= (row.least_group or 0)
+  return row.columns <= cdiv(n, ROWS) * ROWS and span_of(p, w) >= (row.least_group or 0)
     and p.k <= (row.most_k or math.huge)
     and (not row.only or row.only == p.dtype.name)
     and (not row.lines or formats.formats[w.type].bits == LINED_BITS)
     and n >= (row.least_rows or 0)
-    and p.k % (require(HOPPER).step(p.dtype, row) * (k_blocks == 1 and 1 or 2 * k_blocks)) == 0
+    and whole_k(p, row)
+      % (require(HOPPER).step(p.dtype, row) * (k_blocks == 1 and 1 or 2 * k_blocks)) == 0
     and blocks <= (row.most or math.huge) * n_sms
     and (k_blocks == 1 or blocks <= n_sms and n <= row.columns * (row.column_tiles or 1)
       and not p.groups),
@@ -290,10 +315,10 @@ local function row_of_many(p, w)
   return list[#list], false
 end
 
-local function of_many(config, p, row)
+local function of_many(config, p, w, row)
   for key, value in pairs(row) do config[key] = value end
   config.of_group, config.only_groups, config.most_k = nil, nil, nil
-  config.template = HOPPER
+  config.template, config.folds = HOPPER, folds(p, w) or nil
   config.depth = config.depth or DEPTH_BITS // formats.formats[config.format].bits
     * p.dtype.bits // 16 // (config.lines or 1)
 end
@@ -304,7 +329,7 @@ local function turn_of(config, p)
   local turn = math.max(config.depth, config.stages)
   local is_whole = turn % config.stages == 0 and turn % config.depth == 0
   return is_whole and not (config.parts and config.columns == WIDEST)
-    and p.k % (turn * config.step * (config.k_blocks or 1)) == 0 and turn or nil
+    and whole_k(p, config) % (turn * config.step * (config.k_blocks or 1)) == 0 and turn or nil
 end
 
 -- Fewer stages, then warps, until a block's shared memory has room for the rings.
@@ -329,7 +354,8 @@ local function template_of(p, w, wanted)
   end
   if why then return nil end
   local n = sharing(p)
-  local is_slow = is_narrow(p.dtype) and w.group < LEAST_SPAN and n > FEW_SPANS and not p.groups
+  local is_slow = is_narrow(p.dtype) and span_of(p, w) < LEAST_SPAN and n > FEW_SPANS
+    and not p.groups
   local has_many = n > FEWER and not is_slow and (n <= MOST or p.groups or is_narrow(p.dtype))
     and target_of(p).sm == 90
     and not hopper_trouble(p, w)
@@ -341,12 +367,13 @@ end
 local function config_of(p, w, template, row, wanted)
   local config = common(p, w)
   local is_many = template == "many"
-  if is_many then of_many(config, p, row) else of_few(config, w, row) end
+  if is_many then of_many(config, p, w, row) else of_few(config, w, row) end
   for key, value in pairs(wanted or {}) do config[key] = value end
   if is_many then
     config.step = require(HOPPER).step(p.dtype, config)
     config.turn = config.turn or turn_of(config, p)
-    config.odd = not config.turn and p.k // config.step % 2 == 1 or nil
+    config.odd = not config.turn and whole_k(p, config) // config.step % 2 == 1 or nil
+    config.overhangs = p.k % config.step ~= 0 or nil
   end
   if not is_many and not wanted then fit_shared(config, p) end
   local in_turns = config.schedule == "ping-pong"

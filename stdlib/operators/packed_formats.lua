@@ -22,10 +22,14 @@
 --              tile's four numbers of row g and of row g + 8 as bytes, of K 4 u + 0, 2, 1, 3; unit,
 --              what these are to be multiplied by; most_zero, with which they are exact, at least
 --              SMALL_ZERO}
+--              Of a table: folded(word, tables), the same times scales that are powers of two, of
+--              both rows as fold(scale, most) makes tables of them: as parts of the largest of a
+--              span of FOLDED of K, which is `most` and so many powers of two larger at most
 --   narrow_zeros(word)  what these take as zero, of a word with both zero points or of nil
 local internal = ...
 local tiles = require "cuttle.tiles"
-local M = { SMALL_ZERO = 16 } -- with such zero points differences of 4 bits are exact in all types
+local M = { FOLDED = 128,
+            SMALL_ZERO = 16 } -- with such zero points differences of 4 bits are exact in all types
 
 -- Of two equal halves.
 local function twice(bits) return bits << 16 | bits end
@@ -172,11 +176,32 @@ function e2m1.zeros() return {} end
 -- Bits of exponent and fraction below the sign, for a bias that is 6 larger.
 function e2m1.narrow_zeros() return {} end
 
-e2m1.narrow = { f8e4m3 = { unit = 64.0, of = function(word)
+local function e2m1_as_f8(word)
   local w = word(0)
   return masked(w << 2, 0x1c1c1c1c, w << 4 & u32(0x80808080)),
     masked(w >> 2, 0x1c1c1c1c, w & u32(0x80808080))
-end } }
+end
+
+-- Bytes of all magnitudes for the largest scale, those of 0 to 1.5 and those of 2 to 6: all but 0
+-- have an exponent. Each power of two that a scale has less is one of the exponent.
+local function fold_e2m1(scale, most)
+  local less = bitcast(most, u32) - bitcast(scale, u32) >> 23
+  return { u32(0x6c686000) - less * u32(0x08080800), u32(0x7c787470) - less * u32(0x08080808) }
+end
+
+-- The codes of both rows take turns in a word, so every second byte that one row's table gives is
+-- of that row.
+local function folded_e2m1(word, rows)
+  local w = word(0)
+  local codes = w & u32(0x77777777)
+  local function of(t, bytes)
+    return byte_perm(byte_perm(t[1], t[2], codes), byte_perm(t[1], t[2], codes >> 16), bytes)
+  end
+  return of(rows[1], 0x6420) | w << 4 & u32(0x80808080), of(rows[2], 0x7531) | w & u32(0x80808080)
+end
+
+e2m1.narrow = { f8e4m3 = { unit = 64.0, of = e2m1_as_f8, fold = fold_e2m1, folded = folded_e2m1,
+                           folded_unit = 2.0 ^ -6, powers = 11 } }
 
 function e2m1.operand(dtype, word)
   local w = word(0)

@@ -68,10 +68,11 @@ function M.weight(format, dtype, words, i, zero, factors)
   return out
 end
 
---- Tile i as two words of operand A of 8 bits, of rows g and g + 8.
-function M.narrow(format, dtype, words, i, zero)
+--- Tile i as two words of operand A of 8 bits, of rows g and g + 8; make: of the format's functions
+--- that do so, with what it takes beside the words.
+function M.narrow(format, words, i, make, zero)
   local per_tile = formats.words(format)
-  return format.narrow[dtype.name].of(function(n) return words[i * per_tile + n] end, zero)
+  return make(function(n) return words[i * per_tile + n] end, zero)
 end
 
 --- The scales of rows g and g + 8, of one word or, of f32, two.

@@ -8,6 +8,7 @@
 --   scales  (2, n): of rows g and g + 8 of these, and group j: (_, (s n_groups + j) 8 + g)
 --   zeros   u32 (1, n) or nil: two zero points in a word, in the same order
 --   most_zero  the largest of these, or 0 if it is at most formats.SMALL_ZERO
+--   spread  how far scales are apart that numbers may have (packed_spread.lua)
 --   device, stand_ins  where it is; tensors of its shape, by type, for what matmul checks
 --   again  what matmul found for products with it (matmul_again.lua)
 local arguments = require "cuttle.arguments"
@@ -17,6 +18,7 @@ local matrices = require "cuttle.packed_matrix"
 local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
 local products = require "cuttle.matmul_packed"
+local spreads = require "cuttle.packed_spread"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -126,12 +128,6 @@ end
 
 -- {====== Packing ======
 
-local function code_at(W, is_words, n, k, group)
-  if not is_words then return cast(W[{n, k, group}], u32) end
-  return cast(W[{n, k // CODES_OF_WORD, group}], u32) >> cast(4 * (k % CODES_OF_WORD), u32)
-    & u32(15)
-end
-
 -- The words of a thread's lane of a unit; rows beyond the last one are 0.
 local function pack_lane(format, W, is_words, at, out)
   local rows, n_strips = size(W, 0), cdiv(size(W, 0), ROWS)
@@ -142,7 +138,7 @@ local function pack_lane(format, W, is_words, at, out)
     k = k // 8 * 32 + k % 8
     local _, word, bit = formats.place(format, r, k)
     local n = at.strip % n_strips * ROWS + g + r
-    local code = code_at(W, is_words, min(n, rows - 1), at.unit * formats.unit(format) + c * 8 + k,
+    local code = spreads.code_at(W, is_words, min(n, rows - 1), at.unit * formats.unit(format) + c * 8 + k,
       at.strip // n_strips)
     words[word + 1] = words[word + 1] | where(n < rows, code, u32(0)) << bit
   end
@@ -257,7 +253,9 @@ function M.pack_weights(W, options)
   end
   local w = new_weight{ type = name, shape = extents, group = group, codes = out,
     scales = pack_pairs(pack_scales, scales, dtype, extents), zeros = points,
-    most_zero = most_zero or 0 }
+    most_zero = most_zero or 0,
+    spread = spreads.find(matrices.in_groups(codes), is_words, by_groups(scales, n, k),
+      { format = format, group = group, dtype = dtype }) }
   if w.device ~= "cpu" then synchronize() end -- products read it before launches before them end
   return w
 end
@@ -304,8 +302,8 @@ local function stored_zeros(op, of, format, n)
   return recast(in_lanes(op, of, "zeros", word_types, 1, n), u32), of.most_zero
 end
 
---- weight_of{type =, shape =, codes =, scales =, zeros =, most_zero =} -> the packed weight with
---- these fields of another one, whose tensors may be flat, and codes and zeros i32.
+--- weight_of{type =, shape =, codes =, scales =, zeros =, most_zero =, spread =} -> the packed
+--- weight with these fields of another one, whose tensors may be flat, and codes and zeros i32.
 function M.weight_of(of)
   local op = "weight_of"
   if type(of) ~= "table" then
@@ -323,7 +321,7 @@ function M.weight_of(of)
   local zeros, most_zero = stored_zeros(op, of, format, n_pairs * columns)
   return new_weight{ type = of.type, shape = { n, k, groups }, scales = scales, zeros = zeros,
     group = group_of_columns(op, of.scales, columns, k), codes = recast(codes, u32),
-    most_zero = most_zero }
+    most_zero = most_zero, spread = of.spread or spreads.NONE }
 end
 
 -- {====== Its methods ======

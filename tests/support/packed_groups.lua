@@ -1,7 +1,7 @@
 -- packed_groups.lua: products of groups of rows with a packed weight each, against plain loops:
 -- try(name, T, config, how). how: G, N, K, group, M rows of products, T rows of A; has_zeros, glu,
--- gather, scatter, add; C, the type of C. Codes are small, scales powers of two, so all sums are
--- exact until C rounds them.
+-- gather, scatter, add; C, the type of C, bf16 if T has 8 bits. Codes are small, scales powers of
+-- two, so all sums are exact until C rounds them.
 local packed = require "cuttle.packed_weights"
 local formats = require "cuttle.packed_formats"
 local operator = require "cuttle.matmul"
@@ -49,14 +49,15 @@ end
 
 return function(name, T, config, how)
   local format, of = formats.formats[name], in_groups(how.N, how.K // how.group, how.G)
+  local S = T.bits == 8 and bf16 or T
   local w = packed.pack_weights(random(u8, 0, 1 << format.bits, in_groups(how.N, how.K, how.G)),
-    {type = name, scales = random(T, 1, 3, of),
-     zero_points = how.has_zeros and random(u8, 0, 1 << format.bits, of) or nil})
+    {type = name, scales = random(S, 1, 3, of),
+     zero_points = how.has_zeros and random(u8, 0, how.zeros_below or 1 << format.bits, of) or nil})
   local A = random(T, -2, 3, row_major{how.T, how.K})
-  local C = full(how.C or T, row_major{how.M, how.glu and how.N // 2 or how.N}, 3)
+  local C = full(how.C or S, row_major{how.M, how.glu and how.N // 2 or how.N}, 3)
   local ends, from, to, factors = lists_of(how)
   local function i32s(list) return from_table(i32, list):to(here) end
-  local want = expected_of(how, wide(A), wide(w:dequantize(T)), C, ends, from, to, factors)
+  local want = expected_of(how, wide(A), wide(w:dequantize(S)), C, ends, from, to, factors)
   local index = how.scatter and i32s(to) or nil
   local options = {groups = i32s(ends), gather = how.gather and i32s(from) or nil, glu = how.glu,
     scatter = how.add and {index, "add"} or index, config = config,

@@ -11,7 +11,8 @@ local function check(name, m, T, config, G)
   local function of(dtype, columns)
     return zeros(dtype, G and {64, columns, G} or row_major{64, columns})
   end
-  local w = packed.pack_weights(of(u8, 256), {type = name, scales = of(T.bits == 8 and f32 or T, 2)})
+  local w = packed.pack_weights(of(u8, 256), {type = name,
+    scales = of(T.bits == 8 and f32 or T, name == "f4e2m1" and 8 or 2)})
   local X = zeros(T, row_major{m, 256})
   local C = zeros(T.bits == 8 and bf16 or T, row_major{m, G and 32 or 64})
   local how = {config = config, groups = G and zeros(i32, G), glu = G and true,
@@ -50,6 +51,8 @@ if arg[1] == "hopper" then
   check("u4", 256, i8, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
     registers = {40, 232}})
   check("u4", 256, f8e4m3, {groups = 2, columns = 128, stages = 5, min_blocks = 1,
+    registers = {40, 232}})
+  check("f4e2m1", 256, f8e4m3, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
     registers = {40, 232}})
 end
 ]]

@@ -192,12 +192,31 @@ for _, of in ipairs{make("u4", 40, 128, 32, f16, true).packed,
                     make("f8e4m3", 20, 64, 64, bf16, false).packed} do
   local function flat(t) return t and view(t, size(t)) end
   local again = packed.weight_of{type = of.type, shape = of.shape, scales = flat(of.scales),
-    codes = recast(flat(of.codes), i32), zeros = flat(of.zeros), most_zero = of.most_zero}
-  print(again.type, again.group,
+    codes = recast(flat(of.codes), i32), zeros = flat(of.zeros), most_zero = of.most_zero,
+    spread = of.spread}
+  print(again.type, again.group, again.spread == of.spread,
     reference.difference(host(again:dequantize(f16)), host(of:dequantize(f16))))
 end
--- expect: u4	32	nil
--- expect: f8e4m3	64	nil
+-- expect: u4	32	true	nil
+-- expect: f8e4m3	64	true	nil
+
+-- How far scales are apart in 128 of K of a row, if they are powers of two: where all numbers are 0
+-- they do not count.
+local function spread_of(name, group, exponents, scale_type, last)
+  local codes, scales = full(u8, row_major{17, 256}, 1), ones(f32, row_major{17, 256 // group})
+  for j, exponent in ipairs(exponents) do scales[{16, j - 1}] = 2.0 ^ exponent end
+  for k = 256 - group, 255 do codes[{16, k}] = last or 1 end
+  return packed.pack_weights(codes:to(here), {type = name, scales = scales:to(here),
+    scale_type = scale_type}).spread
+end
+print(spread_of("f4e2m1", 32, {3, -4}, bf16), spread_of("f4e2m1", 64, {0, 2, -9, 1}, f32))
+-- expect: 7	10
+print(spread_of("f4e2m1", 32, {5, 5, 5, 5}),
+  spread_of("f4e2m1", 32, {0, 0, 0, 0, 0, 0, 0, -99}, f32, 8))
+-- expect: 0	0
+print(spread_of("f4e2m1", 32, {math.log(3, 2)}), spread_of("f4e2m1", 32, {-40}, f16),
+  spread_of("f4e2m1", 128, {1}), spread_of("u4", 32, {1}))
+-- expect: 255	255	255	255
 
 -- Codes of floats: no further away than half a step of what the group's largest element, or its
 -- range, makes it.

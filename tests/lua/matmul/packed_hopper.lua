@@ -114,3 +114,28 @@ with_zero(i8, 128, {groups = 1, columns = 64})
 -- expect: a zero point is 17, and numbers are exact in f8e4m3 up to 16
 -- expect: by the rule	nil
 -- expect: packed hopper 64x64x128	nil
+
+-- Scales of MXFP4: numbers have them as parts of the largest of 128 of K, also where K ends inside
+-- of these, and matmul takes this way for many rows, too. Where scales are further apart it does
+-- not.
+local function with_scales(exponents, k, m, config)
+  local codes, scales = random(u8, 0, 16, 72, k), zeros(f32, row_major{72, k // 32}):to("cpu")
+  for n = 0, 71 do
+    for j = 0, k // 32 - 1 do scales[{n, j}] = 2.0 ^ exponents[(n + j) % #exponents + 1] end
+  end
+  local w = packed.pack_weights(codes:to(here), {type = "f4e2m1",
+    scales = reference.cast(scales, bf16):to(here)})
+  local X, C = random(f8e4m3, -1, 2, m, k):to(here), zeros(bf16, row_major{m, 72})
+  if not config then
+    return print(w.spread, (operator.explain(X, w, C, {device = "H200"}).config:match "^%a+ ?%a+"))
+  end
+  matmul(X, w, C, {config = config})
+  local function wide(t) return reference.cast(host(t), f64) end
+  local sums = reference.matmul(wide(X), wide(w:dequantize(bf16)))
+  print(w.spread, reference.difference(host(C), reference.cast(sums, bf16)))
+end
+with_scales({0, 3, 1, -1}, 320, 70, {groups = 1, columns = 64})        -- expect: 4	nil
+with_scales({0, -2, 1, -1, 2}, 128, 140, {groups = 2, columns = 256, parts = 2})
+-- expect: 4	nil
+with_scales({0, -11}, 64, 600)                                        -- expect: 11	packed hopper
+with_scales({0, -12}, 64, 600)                                        -- expect: 12	dequantized
