@@ -76,11 +76,13 @@ def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optio
 
 
 def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, activation: Optional[str] = None,
-                 bias: Optional[Sequence[Any]] = None, combine: Optional[str] = None, out: Any = None) -> Any:
+                 bias: Optional[Sequence[Any]] = None, combine: Optional[str] = None, quantize: Optional[str] = None,
+                 out: Any = None) -> Any:
     """The layer, (T, D). `combine`: "sum", in a fixed order, or "atomic", which adds to `out`, of float32. `bias`: of
-    gate_up (E, 2F) and of down (E, D). `activation`: "swiglu" or "clamped_swiglu", that of gpt-oss."""
+    gate_up (E, 2F) and of down (E, D). `activation`: "swiglu" or "clamped_swiglu", that of gpt-oss. `quantize`:
+    "fp8_rows" or "int8_rows", what packed weights are multiplied by."""
     made = _call("_experts_layer", x, fields(gate_up), fields(down), *routing, activation=activation,
-                 bias=None if bias is None else list(bias), combine=combine, out=out)
+                 bias=None if bias is None else list(bias), combine=combine, quantize=quantize, out=out)
     return out if out is not None else _result(x, made[0])
 
 

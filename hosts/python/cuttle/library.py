@@ -14,7 +14,14 @@ _CALL = """function _library_names(module)
   table.sort(names)
   return table.concat(names, " ")
 end
-function _library_call(module, name, ...) return require("cuttle." .. module)[name](...) end
+-- Results whose types DLPack does not have: two elements of f4e2m1 are a byte.
+local others = {f4e2m1 = u8, f8ue4m3 = f8e4m3}
+local function known(t, ...)
+  if t == nil and select("#", ...) == 0 then return end
+  local to = require "cuttle.type_name"(t) == "tensor" and others[t.dtype.name]
+  return to and recast(t, to) or t, known(...)
+end
+function _library_call(module, name, ...) return known(require("cuttle." .. module)[name](...)) end
 function _library_work(module, name, ...) return require("cuttle." .. module)[name]:work(...) end"""
 
 

@@ -9,7 +9,8 @@ from .packed import PackedWeight
 from .torch_define import define
 
 _ROUTING = "Tensor tokens, Tensor places, Tensor ends, Tensor weights, SymInt k"
-_PACKED = "str {0}_type, SymInt[] {0}_shape, Tensor {0}_codes, Tensor {0}_scales, Tensor? {0}_zeros, int {0}_most_zero"
+_PACKED = "str {0}_type, SymInt[] {0}_shape, Tensor {0}_codes, Tensor {0}_scales, Tensor? {0}_zeros, " \
+    "int {0}_most_zero, int {0}_spread"
 _FIELDS = len(PackedWeight._fields)
 
 
@@ -51,11 +52,11 @@ _layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTI
                                                                               out=made[0]))
 _packed_layer = define(
     "expert_layer_packed",
-    f"Tensor x, Tensor[]? bias, str? activation, {_PACKED.format('up')}, {_PACKED.format('down')}, {_ROUTING}",
+    f"Tensor x, Tensor[]? bias, str? activation, str? quantize, {_PACKED.format('up')}, {_PACKED.format('down')}, {_ROUTING}",
     lambda x, *_: _like(x), 1,
-    lambda made, x, bias, activation, *rest: experts.expert_layer(
+    lambda made, x, bias, activation, quantize, *rest: experts.expert_layer(
         x, _packed(*rest[:_FIELDS]), _packed(*rest[_FIELDS:2 * _FIELDS]), _routing(*rest[2 * _FIELDS:]), bias=bias,
-        activation=activation, out=made[0]))
+        activation=activation, quantize=quantize, out=made[0]))
 _layer_gradient = define(
     "expert_layer_backward", f"Tensor dy, Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
     lambda dy, x, gate_up, down, tokens, places, ends, weights, k: _like(x, gate_up, down, weights), 4,
@@ -91,22 +92,22 @@ _route.register_autograd(_route_gradients, setup_context=_save_route)
 def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normalize: Optional[bool] = None,
                  score: Optional[str] = None, correction_bias: Any = None, groups: Optional[Sequence[int]] = None,
                  scale: Optional[float] = None, bias: Optional[Sequence[Any]] = None,
-                 activation: Optional[str] = None) -> Any:
+                 activation: Optional[str] = None, quantize: Optional[str] = None) -> Any:
     """The feed-forward layer of a mixture of experts, (T, D), with gradients of x, gate_up, down and logits.
 
     x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (T, E). Each token
     has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU.
     gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient. Only with these there are
-    bias and activation, which cuttle.experts.expert_layer describes.
+    bias, activation and quantize, which cuttle.experts.expert_layer describes.
     """
     routing = _route(logits.contiguous(), k, correction_bias, None if groups is None else list(groups), normalize,
                      score, scale)
     if isinstance(gate_up, PackedWeight) or isinstance(down, PackedWeight):
         if not (isinstance(gate_up, PackedWeight) and isinstance(down, PackedWeight)):
             raise TypeError("expert_layer: one of gate_up and down is packed; pass both as cuttle.packed.PackedWeight")
-        return _packed_layer(x.contiguous(), None if bias is None else list(bias), activation, *gate_up, *down,
-                             *routing, k)
-    if bias is not None or activation is not None:
-        raise TypeError("expert_layer: bias and activation are for packed weights; those have no gradients. For others "
-                        "call cuttle.experts.expert_layer")
+        return _packed_layer(x.contiguous(), None if bias is None else list(bias), activation, quantize, *gate_up,
+                             *down, *routing, k)
+    if bias is not None or activation is not None or quantize is not None:
+        raise TypeError("expert_layer: bias, activation and quantize are for packed weights; those have no gradients. "
+                        "For others call cuttle.experts.expert_layer")
     return _layer(x.contiguous(), gate_up, down, *routing, k)

@@ -4,7 +4,8 @@
     q, scale, sum = cuttle.torch.rms_norm_quantized(x, weight, "fp8_rows", residual=residual)
 
 Each is an operator of the language's module cuttle.rows, such as quantize_fp8_blocks. torch.compile takes them into
-its graphs.
+its graphs. Elements of "mxfp4" and "nvfp4" are uint8 (..., N/2), of two f4e2m1 each, the first in the low bits, as
+those of torch.float4_e2m1fn_x2.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ _FORMATS = {
     "int8_blocks": ("int8", 128, "float32"),
     "mxfp8": ("float8_e4m3fn", 32, "float8_e8m0fnu"),
     "mxfp8_e5m2": ("float8_e5m2", 32, "float8_e8m0fnu"),
+    "mxfp4": ("uint8", 32, "float8_e8m0fnu"),
+    "nvfp4": ("uint8", 16, "float8_e4m3fn"),
 }
+_PER_BYTE = {"mxfp4": 2, "nvfp4": 2}  # elements, where it is more than one
 
 # The arguments of what comes first, and how many tensors like x follow the scales; then come those of each row.
 _FIRST = {
@@ -41,12 +45,12 @@ def _quantized(x: Any, format: str) -> Tuple[Any, Any]:
 
     element, group, scale = _FORMATS[format]
     n = -(-x.shape[-1] // group) if group else 1
-    return (x.new_empty(x.shape, dtype=getattr(torch, element)),
+    return (x.new_empty((*x.shape[:-1], x.shape[-1] // _PER_BYTE.get(format, 1)), dtype=getattr(torch, element)),
             x.new_empty((*x.shape[:-1], n), dtype=getattr(torch, scale)))
 
 
-def _define(first: str, format: str) -> Any:
-    arguments, n_like, n_once = _FIRST[first]
+def _define(first: str, format: str, of: Tuple[str, int, int]) -> Any:
+    arguments, n_like, n_once = of
     name = f"{first}_{format}"
 
     def outputs(x: Any, *_: Any) -> Tuple[Any, ...]:
@@ -61,18 +65,30 @@ def _define(first: str, format: str) -> Any:
     return define(name, arguments, outputs, 2 + n_like + n_once, run)
 
 
-_made: Dict[Tuple[str, str], Any] = {(first, format): _define(first, format) for first in _FIRST for format in _FORMATS}
+_ONLY = {"nvfp4": {"quantize": ("Tensor x, Tensor scale", 0, 0)}}  # where that is not _FIRST
+_made: Dict[Tuple[str, str], Any] = {(first, format): _define(first, format, arguments) for format in _FORMATS
+                                     for first, arguments in _ONLY.get(format, _FIRST).items()}
 
 
 def _operator(first: str, format: str) -> Any:
-    if format not in _FORMATS:
-        raise ValueError(f"{first}: format is {format!r}; expected one of {', '.join(_FORMATS)}")
+    if (first, format) not in _made:
+        known = ", ".join(name for of, name in _made if of == first)
+        raise ValueError(f"{first}: format is {format!r}; expected one of {known}")
     return _made[first, format]
 
 
-def quantize(x: Any, format: str = "fp8_blocks") -> Tuple[Any, Any]:
-    """(elements, scales) of x (..., N): x is about an element times the scale of its row or block."""
-    return _operator("quantize", format)(x)
+def quantize(x: Any, format: str = "fp8_blocks", scale: Any = None) -> Tuple[Any, Any]:
+    """(elements, scales) of x (..., N): x is about an element times the scale of its row or block. `scale`: of all of
+    the tensor, for "nvfp4" only, a number or a tensor of one; elements and scales are those of x / scale."""
+    if (scale is None) == (format == "nvfp4"):
+        raise ValueError(f"quantize: scale is {scale!r} and the format {format!r}; a scale of the whole tensor was "
+                         "expected for 'nvfp4', and for no other")
+    if scale is None:
+        return _operator("quantize", format)(x)
+    import torch
+
+    one = torch.as_tensor(scale, dtype=torch.float32, device=x.device).reshape(1, 1)
+    return _operator("quantize", format)(x, one)
 
 
 def rms_norm_quantized(x: Any, weight: Any, format: str = "fp8_blocks", *, eps: float = 1e-6,

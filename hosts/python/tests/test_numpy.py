@@ -250,11 +250,21 @@ def test_packed():
     numbers = np.array([0, .5, 1, 1.5, 2, 3, 4, 6])[codes & 7] * np.where(codes & 8, -1, 1)
     ok((packed.dequantize(mx, "f16") == numbers * 2.0 ** (np.repeat(bytes_of_scales, 32, 1) - 127.0)).all(),
        "MXFP4 with bytes of scales")
+    pairs, byte = codes[:, ::2] | codes[:, 1::2] << 4, np.full((40, 8), 0x40, "u1")
+    two, nv = packed.pack_weights(pairs, bytes_of_scales, "mxfp4"), packed.pack_weights(pairs, byte, "nvfp4")
+    ok(two.shape == mx.shape and two.spread == mx.spread == 2 and (two.codes == mx.codes).all(), "two codes in a byte")
+    close(packed.matmul(x, nv, alpha=0.5), x.astype("f8") @ numbers.T, "NVFP4 with a scale of the tensor", 1e-3)
     up = packed.quantize_weights(rng.standard_normal((e, 2 * f, d)).astype("f2"), "u4", 64, zero_points=True)
     down = packed.quantize_weights(rng.standard_normal((e, d, f)).astype("f2"), "nf4", 32)
     x, routing = rng.standard_normal((t, d)).astype("f2"), experts.route(rng.standard_normal((t, e), "f4"), k)
     want = experts.expert_layer(x, packed.dequantize(up, "f16"), packed.dequantize(down, "f16"), routing)
     close(experts.expert_layer(x, up, down, routing), want, "a layer of packed experts", 1e-2 * np.abs(want).max())
+    for weights, format in ((up, down), "int8_rows"), (
+            [packed.quantize_weights(packed.dequantize(w, "f16"), "mxfp4") for w in (up, down)], "fp8_rows"):
+        want = experts.expert_layer(x, *weights, routing)
+        narrow = experts.expert_layer(x, *weights, routing, quantize=format)
+        close(narrow, want, f"a layer of {format}", 0.1 * np.abs(want).max())
+        ok((narrow != want).any(), f"{format} are not the tokens")
     bias = rng.standard_normal((e, 2 * f)).astype("f4"), rng.standard_normal((e, d)).astype("f4")
     made = [experts.expert_layer(x, *w, routing, activation="clamped_swiglu", bias=bias)
             for w in ((up, down), (packed.dequantize(up, "f16"), packed.dequantize(down, "f16")))]

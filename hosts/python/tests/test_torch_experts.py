@@ -61,6 +61,12 @@ def test_packed():
         for text, f in ("", ours), (", compiled", compiled):
             y = f(x, up, to, logits)
             ok(y.dtype == x.dtype and (y - want).abs().max() < 2e-2 * want.abs().max(), f"packed {name}{text}")
+        compiled = torch.compile(lambda *args: cuttle.torch.expert_layer(*args, K, quantize="fp8_rows"),
+                                 backend="aot_eager", fullgraph=True)
+        narrow = compiled(x, up, to, logits)
+        ok(torch.equal(narrow, cuttle.torch.expert_layer(x, up, to, logits, K, quantize="fp8_rows")),
+           f"rows of 8 bits, packed {name}, compiled")
+        ok(0 < (narrow - want).abs().max() < 0.1 * want.abs().max(), f"rows of 8 bits, packed {name}")
     bias = data(E, 128).detach(), data(E, 64).detach()
     gpt = [cuttle.torch.expert_layer(x, up, to, logits, K, bias=bias, activation=name)
            for name in ("swiglu", "clamped_swiglu")]
@@ -108,7 +114,12 @@ def test_gpt_oss():
         numbers = torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6], device=DEVICE)
         codes = torch.stack((blocks & 15, blocks >> 4), -1).flatten(3).long()
         values = numbers[codes & 7] * torch.where(codes >= 8, -1, 1) * 2.0 ** (scales.float() - 127)[..., None]
-        return packed.pack_weights(blocks.flatten(2).view(torch.int32), scales, "f4e2m1"), values.flatten(2)
+        words = packed.pack_weights(blocks.flatten(2).view(torch.int32), scales, "f4e2m1")
+        pairs = blocks.flatten(2)
+        for kind in filter(None, (torch.uint8, getattr(torch, "float4_e2m1fn_x2", None))):
+            w = packed.pack_weights(pairs.view(kind), scales, "mxfp4")
+            ok(w.shape == words.shape and torch.equal(w.codes, words.codes), f"codes as {kind}")
+        return words, values.flatten(2)
 
     (up, wide_up), (down, wide_down) = weight(128, 64, 124), weight(64, 64, 120)
     x, logits, *bias = (data(*of).detach() for of in ((T, 64), (T, E), (E, 128), (E, 64)))

@@ -119,20 +119,28 @@ def test_elements():
     ok(torch.equal(torch.autograd.grad(y.sum(), x)[0], 2.0 * (y != 0)), "its gradient drops the same")
 
 
+def numbers(q):
+    """Elements as float32; of uint8 each has two of f4e2m1."""
+    if q.dtype != torch.uint8:
+        return q.float()
+    codes = torch.stack((q & 15, q >> 4), -1).flatten(-2).long()
+    return torch.tensor([0, .5, 1, 1.5, 2, 3, 4, 6])[codes & 7] * torch.where(codes >= 8, -1, 1)
+
+
 def test_formats():
     """Elements times scales are near what is quantised, and the same by rows.quantize_F."""
     x, residual, w = (data(3, 256, dtype=torch.bfloat16).detach() for _ in range(3))
     w = w[0]
     normal, (added, sum_), gated = rows.rms_norm(x, w), rows.add_rms_norm(x, residual, w), rows.swiglu(x, residual)
     for name, error in {"fp8_rows": 0.04, "int8_rows": 0.01, "fp8_blocks": 0.04, "fp8_e5m2_blocks": 0.08,
-                        "int8_blocks": 0.01, "mxfp8": 0.13, "mxfp8_e5m2": 0.13}.items():
+                        "int8_blocks": 0.01, "mxfp8": 0.13, "mxfp8_e5m2": 0.13, "mxfp4": 0.26}.items():
         calls = {"quantize": (x, lambda: rows.quantize(x, name)),
                  "rms_norm_quantized": (normal, lambda: rows.rms_norm_quantized(x, w, name)),
                  "its residual": (added, lambda: rows.rms_norm_quantized(x, w, name, residual=residual)),
                  "swiglu_quantized": (gated, lambda: rows.swiglu_quantized(x, residual, name))}
         for what, (want, f) in calls.items():
             made = f()
-            q, scale = (t.float() for t in made[:2])
+            q, scale = numbers(made[0]), made[1].float()
             near = (q * scale.repeat_interleave(256 // scale.shape[-1], -1) - want.float()).abs().max()
             ok(near < error * want.float().abs().max() and (len(made) < 3 or torch.equal(made[2], sum_)),
                f"{what}, {name}")
@@ -142,6 +150,16 @@ def test_formats():
                f"{what}, {name}, compiled")
     made = zip(cuttle.rows.quantize_mxfp8(x), rows.quantize(x, "mxfp8"))
     ok(all(a.dtype == b.dtype and torch.equal(a.float(), b.float()) for a, b in made), "scales of 8 bits by DLPack")
+    whole = x.float().abs().max() / (6 * 448)
+    for scale in whole, whole.item():
+        q, scales = rows.quantize(x, "nvfp4", scale)
+        near = numbers(q) * scales.float().repeat_interleave(16, -1) * whole
+        ok(q.shape == (3, 128) and scales.shape == (3, 16) and (near - x.float()).abs().max() < 0.2 * x.abs().max(),
+           f"quantize, nvfp4, {type(scale).__name__}")
+    fails(ValueError, "scale is None and the format 'nvfp4'", lambda: rows.quantize(x, "nvfp4"), "no scale")
+    fails(ValueError, "expected one of fp8_rows", lambda: rows.swiglu_quantized(x, x, "nvfp4"), "nvfp4 after a gate")
+    made = zip(cuttle.rows.quantize_mxfp4(x), rows.quantize(x, "mxfp4"))
+    ok(all(torch.equal(a.view(torch.uint8), b.view(torch.uint8)) for a, b in made), "pairs of f4e2m1 by DLPack")
     fails(ValueError, "format is 'fp9'; expected one of fp8_rows", lambda: rows.quantize(x, "fp9"), "a format")
 
 
