@@ -22,6 +22,7 @@
 #include "interp/state/state.h"
 #include "interp/state/state_language.h"
 #include "std_chunks.h"
+#include "counted.h"
 #include "std_modules.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
@@ -267,6 +268,7 @@ static void fill_language(lua_State *L) {
   }
   lua_pushcfunction(L, own_modules_set_hook);
   lua_setfield(L, -2, "_host.on_module");
+  counted_add(L);
   push_internals(L);
   add_std_modules(L);
   lua_pop(L, 1);

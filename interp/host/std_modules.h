@@ -11,6 +11,14 @@ typedef struct StdModule {
   size_t text_len;    /* not 0: the text is so many bytes, which packed_text.h makes of those */
 } StdModule;
 
+/* How many arguments a function takes, by its annotation. */
+typedef struct StdCount {
+  const char *type; /* whose method it is; NULL: none */
+  const char *name;
+  int n; /* with the object of a method */
+} StdCount;
+
+extern const StdCount std_counts[];   /* the last one's name is NULL */
 extern const StdModule std_modules[]; /* the last one's name is NULL */
 extern const char std_command_rows[]; /* of the commands among them, for --help of the program */
 

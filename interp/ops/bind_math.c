@@ -65,7 +65,7 @@ static int call_two(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
   const char *name = ct_ops[op].text;
   Front *f = front_of(L);
-  lua_settop(L, 2);
+  diag_take_args(L, name, 2);
   bool has_value = value_test(L, 1, NULL) || value_test(L, 2, NULL);
   if (f->ir == NULL || !has_value) {
     lua_pushnumber(L, functions[op].two(diag_to_number(L, 1, name), diag_to_number(L, 2, name)));

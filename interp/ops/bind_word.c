@@ -69,7 +69,7 @@ static void push_word(lua_State *L, CtOp op, CtDtype type, const char *name) {
 static int call_word(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
   const char *name = ct_ops[op].text;
-  lua_settop(L, MAX_WORDS);
+  diag_take_args(L, name, MAX_WORDS);
   for (int i = 1; i <= MAX_WORDS; i++) {
     word_type(L, i, name, i == MAX_WORDS);
   }

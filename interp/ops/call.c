@@ -60,10 +60,13 @@ void call_need_sm(lua_State *L, const CtIr *ir, const char *op, int sm) {
   }
 }
 
-/* A function of the language. Upvalue 1: its row. */
+/* A function of the language. Upvalue 1: its row; 2: how many arguments it takes, nil: any number. */
 static int call_row(lua_State *L) {
   const CallRow *row = lua_touserdata(L, lua_upvalueindex(1));
   int top = lua_gettop(L), n = 0;
+  if (lua_isinteger(L, lua_upvalueindex(2))) {
+    diag_check_count(L, row->name, top, (int)lua_tointeger(L, lua_upvalueindex(2)));
+  }
   CtErr err;
   Call c = {.L = L, .ir = front_here(L, row->name), .row = row, .err = &err};
   call_need_sm(L, c.ir, row->name, row->sm);
@@ -93,7 +96,8 @@ static int call_fields(lua_State *L) {
     return lua_error(L);
   }
   lua_pushvalue(L, lua_upvalueindex(1));
-  lua_pushcclosure(L, call_row, 1);
+  lua_pushvalue(L, lua_upvalueindex(2));
+  lua_pushcclosure(L, call_row, 2);
   lua_pushstring(L, row->name);
   lua_rotate(L, 1, 3);
   lua_call(L, n + 2, 1);
@@ -103,12 +107,22 @@ static int call_fields(lua_State *L) {
 static void add_rows(lua_State *L, const CallRow *rows, size_t n, lua_CFunction call) {
   for (size_t i = 0; i < n; i++) {
     lua_pushlightuserdata(L, (void *)(uintptr_t)&rows[i]); /* read only */
-    lua_pushcclosure(L, call, 1);
+    lua_pushnil(L);
+    lua_pushcclosure(L, call, 2);
     lua_setfield(L, -2, rows[i].name);
   }
 }
 
 void call_add_rows(lua_State *L, const CallRow *rows, size_t n) { add_rows(L, rows, n, call_row); }
+
+bool call_set_count(lua_State *L, int n) {
+  lua_CFunction f = lua_tocfunction(L, -1);
+  if (f != call_row && f != call_fields) {
+    return false;
+  }
+  lua_pushinteger(L, n);
+  return lua_setupvalue(L, -2, 2) != NULL;
+}
 
 void call_add_field_rows(lua_State *L, const CallRow *rows, size_t n) {
   add_rows(L, rows, n, call_fields);

@@ -74,6 +74,9 @@ void call_add_rows(lua_State *L, const CallRow *rows, size_t n);
 /* The same of functions whose first argument may also be a record: then they are called for each of its fields. */
 void call_add_field_rows(lua_State *L, const CallRow *rows, size_t n);
 
+/* The function at the top refuses more than n arguments from now on. False: it is not of a row [-0, +0, -]. */
+bool call_set_count(lua_State *L, int n);
+
 /* Raises if the target is a CUDA device without compute capability sm / 10 or later (-sm: exactly
    that one, as sm_90a). */
 void call_need_sm(lua_State *L, const CtIr *ir, const char *op, int sm);

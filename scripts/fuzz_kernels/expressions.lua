@@ -42,7 +42,7 @@ local integers = {
   function() return "(~" .. int() .. ")" end,
   function(n) return ("(%s and %s or %s)"):format(condition(n - 1), integer(n - 1), integer(n - 1)) end,
   function(n) return ("(%s and %s or %s)"):format(condition(n - 1), integer(n - 1), integer(n - 1)) end,
-  function(n) return ("where(%s, %s, %s)"):format(condition(n - 1), integer(n - 1), integer(n - 1)) end,
+  function(n) return ("where(%s, %s, (%s))"):format(condition(n - 1), integer(n - 1), integer(n - 1)) end,
   function(n) return ("%s(%s, %s)"):format(pick { "min", "math.max" }, integer(n - 1), integer(n - 1)) end,
   function(n) return ("math.floor(%s)"):format(real(n - 1)) end,
   function() return ("dynamic(%s)"):format(pick { "0", "2", "5", "-3", int() }) end,

@@ -304,8 +304,8 @@ function ones(dtype, layout) end
 ---@return Tensor
 function full(dtype, layout, value) end
 
---- Makes a tensor whose element i, in column-major order, is start + i * step. All integers must
---- fit the type; floats are rounded to it.
+--- Makes a tensor whose element i, in column-major order, is start + i * step.
+--- All integers must fit the type; floats are rounded to it.
 --- The second argument is a shape, not the first number: for the numbers from 1 to 48, write
 --- `arange(i32, 48, 1)`.
 ---
