@@ -433,12 +433,8 @@ static int no_field(lua_State *L, const CtComposed *l) {
 static const struct {
   const char *name;
   int (*push)(lua_State *L, const CtComposed *l);
-} fields[] = {{"shape", shape_field},
-              {"stride", stride_field},
-              {"swizzle", swizzle_field},
-              {"offset", offset_field},
-              {"layout", layout_field},
-              {"dtype", no_field}};
+} fields[] = {{"shape", shape_field},   {"stride", stride_field}, {"swizzle", swizzle_field},
+              {"offset", offset_field}, {"layout", layout_field}, {"dtype", no_field}};
 
 /* l[1] is MoYe's mode, or a tensor's element, and l[{1,2}] is one: nil would surprise later. */
 static int fail_element(lua_State *L) {

@@ -32,9 +32,6 @@ bool access_is_wide(lua_State *L, const Tensor *t);
    `index` is the thread's own number in a block that has another number of threads. */
 void access_check_threads(lua_State *L, CtLayout thr, CtInt index);
 
-/* From now on bind_refuse_name raises for the type. */
-void bind_add_missing(lua_State *L, const char *type);
-
 /* An atom object, or the atom of a tiled MMA, a tiled copy, or a thread's slice of one; NULL: the
    value is none of these. *dtype: the type of a copy's elements; CT_VOID if the script did not give
    it. Valid while the value is on the stack. */

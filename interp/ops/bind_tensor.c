@@ -269,25 +269,6 @@ static const struct {
     {"address", push_address},
 };
 
-/* bind_refuse_name's, for all types whose fields a misspelt name could mean. */
-static int missing(lua_State *L) {
-  if (front_push_library(L, "cuttle.typed", "field_hint") != LUA_OK) {
-    return lua_error(L);
-  }
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 2);
-  lua_call(L, 2, 1);
-  const char *name = luaL_tolstring(L, 2, NULL), *hint = lua_tostring(L, -2);
-  return diag_error(L, "%s has no field '%s'; %s", diag_push_kind(L, 1), name, hint);
-}
-
-void bind_add_missing(lua_State *L, const char *type) {
-  luaL_getmetatable(L, type);
-  lua_pushcfunction(L, missing);
-  lua_setfield(L, -2, "__missing");
-  lua_pop(L, 1);
-}
-
 /* A field, or a method from the table in upvalue 1. */
 static int get_name(lua_State *L) {
   const Tensor *t = tensor_check(L, 1, "index");
@@ -445,6 +426,6 @@ void bind_open_tensor(lua_State *L) {
   lua_pop(L, 2);
   static const char *const types[] = {TENSOR_TYPE, LAYOUT_TYPE, SWIZZLE_TYPE, DTYPE_TYPE};
   for (size_t i = 0; i < CT_ARRAY_LEN(types); i++) {
-    bind_add_missing(L, types[i]);
+    front_add_missing(L, types[i]);
   }
 }

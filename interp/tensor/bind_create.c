@@ -51,12 +51,12 @@ static CtStatus check_last(const Ramp *r, CtDtype dtype, int64_t n, CtErr *err) 
       ct_dtype_fits(dtype, last)) {
     return CT_OK;
   }
-  return ct_fail(
-      err, CT_EINVAL,
-      "arange: the last of %lld elements, %lld + %lld * %lld, does not fit %s; expected "
-      "%lld to %lld",
-      (long long)n, (long long)r->start.i, (long long)n - 1, (long long)r->step.i,
-      ct_dtypes[dtype].name, (long long)ct_dtype_min(dtype), (long long)ct_dtype_max(dtype));
+  return ct_fail(err, CT_EINVAL,
+                 "arange: the last of %lld elements, %lld + %lld * %lld, does not fit %s; expected "
+                 "%lld to %lld",
+                 (long long)n, (long long)r->start.i, (long long)n - 1, (long long)r->step.i,
+                 ct_dtypes[dtype].name, (long long)ct_dtype_min(dtype),
+                 (long long)ct_dtype_max(dtype));
 }
 
 /* Element i is start + i * step. Floats are rounded; integers must fit. */

@@ -1,8 +1,9 @@
 -- lua_library.lua: Lua's own library, and the modules of ours, as they were before a script ran.
 -- Reports use them, and a script may have changed them. A sandbox has only some of Lua's tables,
 -- and no `debug`.
---   M.restore()     gives its tables, files, and the values of each type what they had, and modules
---                   their functions, texts and tables; numbers and flags are what they count and know
+--   M.restore()     gives its tables, files, and the values of each type what they had, and
+--                   modules their functions, texts and tables; numbers and flags are what they
+--                   count and know
 --   M.guard(text)   a script of this text is about to run; nil: the text is not known. If it could
 --                   change modules, those that load while it runs find the others as they were.
 local internal = ...
@@ -90,7 +91,8 @@ for name, module in each, loaded do
   if type_of(name) == "string" and name:find "^cuttle%." then keep_all(module, 1) end
 end
 
--- Before and after a module loads. What it takes from others it keeps, whatever happens to them later.
+-- Before and after a module loads. What it takes from others it keeps, whatever happens to them
+-- later.
 internal.host.on_module(function(name, module)
   if module == nil then
     changed_at[name] = is_guarded and exchange() or nil
