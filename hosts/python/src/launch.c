@@ -326,10 +326,9 @@ static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs)
   static const char *const names[] = {"grid",        "block", "cluster",     "smem",
                                       "stream",      "pdl",   "cooperative", "deterministic",
                                       "print_order", "check", NULL};
-  PyObject *grid, *block, *function, *cluster = Py_None, *stream = Py_None, *smem = Py_None,
-                                     *pdl = Py_False, *cooperative = Py_False,
-                                     *deterministic = Py_False, *print_order = Py_None,
-                                     *check = Py_None;
+  PyObject *grid, *block, *function,
+      *cluster = Py_None, *stream = Py_None, *smem = Py_None, *pdl = Py_False,
+      *cooperative = Py_False, *deterministic = Py_False, *print_order = Py_None, *check = Py_None;
   cuttle_Launch o = {.size = sizeof o};
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOOO", (char **)names, &grid, &block,
                                    &cluster, &smem, &stream, &pdl, &cooperative, &deterministic,
