@@ -213,8 +213,7 @@ end
 -- has no room for scales, or threads would spill registers. `lines` are for codes of 4 bits, of
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.
 -- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
--- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products or,
--- if it is false, only of these.
+-- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
 -- `most_k`: groups multiply in turn where an epilogue follows little of K.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
@@ -242,7 +241,8 @@ local many <const> = {
 }
 -- The same of 8 bits, whose sums are in two or three fragments. `rather`: only if so much of the
 -- rounds that its tiles take is less than the rounds of the next row's. `only`: for activations of
--- that type. `column_tiles`: of blocks that share K.
+-- that type. `column_tiles`: of blocks that share K. `glu`: whether pairs of rows become one: where
+-- they do not, more is stored, which two small blocks of a multiprocessor hide from each other.
 local narrow <const> = {
   { columns = 192, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 3,
     least_group = 128, rather = 0.74, of_group = 512 },
@@ -250,10 +250,11 @@ local narrow <const> = {
     least_group = 128, only = "f8e4m3", of_group = 512 },
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 4,
     least_group = 128, only = "i8", of_group = 512 },
-  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, parts = 2,
-    only_groups = true },
-  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
-    only_groups = false },
+  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 24, 240 }, parts = 2,
+    least_group = 128, only = "f8e4m3", only_groups = true, glu = true, least_k = 2560 },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 },
+    only_groups = true, glu = false },
+  { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 } },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, k_blocks = 2,
     column_tiles = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
@@ -271,15 +272,14 @@ local function many_of(p) return is_narrow(p.dtype) and narrow or many end
 -- blocks as multiprocessors? Blocks that share K are no more than these, with all rows of A in one
 -- or, by `column_tiles`, in some.
 local function is_for(row, p, w)
-  local is_grouped, only = p.groups ~= nil, row.only_groups
-  if only ~= nil and only ~= is_grouped
-    or is_grouped and p.n < (row.of_group or 0) * p.groups.n then
+  if not p.groups and row.only_groups or p.groups and p.n < (row.of_group or 0) * p.groups.n
+    or row.glu ~= nil and row.glu ~= (p.glu or false) then
     return false
   end
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS and span_of(p, w) >= (row.least_group or 0)
-    and p.k <= (row.most_k or math.huge)
+    and p.k <= (row.most_k or math.huge) and p.k >= (row.least_k or 0)
     and (not row.only or row.only == p.dtype.name)
     and (not row.lines or formats.formats[w.type].bits == LINED_BITS)
     and n >= (row.least_rows or 0)
@@ -317,7 +317,9 @@ end
 
 local function of_many(config, p, w, row)
   for key, value in pairs(row) do config[key] = value end
-  config.of_group, config.only_groups, config.most_k = nil, nil, nil
+  for _, name in ipairs { "of_group", "only_groups", "glu", "least_k", "most_k" } do
+    config[name] = nil
+  end
   config.template, config.folds = HOPPER, folds(p, w) or nil
   config.depth = config.depth or DEPTH_BITS // formats.formats[config.format].bits
     * p.dtype.bits // 16 // (config.lines or 1)
