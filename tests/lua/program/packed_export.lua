@@ -1,6 +1,7 @@
 -- A product with a packed weight as plain C, and what packs it: their arguments are the weight's
 -- tensors, and the twin for the CPU gives the bits that the process gave. A C program packs codes by
--- the one function, and multiplies by the other. Then a layer of packed experts, with its router.
+-- the one function, and multiplies by the other. Then a layer of packed experts, with its router,
+-- and one of MXFP4 and rows of 8 bits.
 local c = dofile "tests/support/plain_c.lua"
 
 -- Scales of 1, codes 8 and 9, which stand for 0 and 1, and activations of 1: a sum counts the nines.
@@ -58,19 +59,27 @@ c.write("experts.lua", [[
 local experts, packed = require "cuttle.expert_layer", require "cuttle.packed_weights"
 local T, D, F, E, k = 12, 64, 64, 3, 2
 local X, logits = randn(bf16, row_major{T, D}), randn(f32, row_major{T, E})
-local function weight(rows, columns, name)
+local function weight(rows, columns, name, group, scale_type)
   local W = randn(bf16, layout({rows, columns, E}, {columns, 1, rows * columns}))
-  local codes, scales = packed.quantize_weights(W, {type = name, group = 64})
+  local codes, scales = packed.quantize_weights(W, {type = name, group = group or 64,
+    scale_type = scale_type})
   return packed.pack_weights(codes, {type = name, scales = scales})
 end
 local up, down, out = weight(2 * F, D, "u4"), weight(D, F, "nf4"), zeros(bf16, row_major{T, D})
 export(function(X, logits, up, down, out)
   experts.expert_layer(X, up, down, experts.route(logits, k), {out = out})
 end, {{X, logits, up, down, out}}, {name = "layer", sm = "90a", cpu = true})
+up, down = weight(2 * F, D, "f4e2m1", 32, f8ue8m0), weight(D, F, "f4e2m1", 32, f8ue8m0)
+local config = {groups = 1, columns = 64, stages = 4, depth = 4}
+export(function(X, logits, up, down, out)
+  experts.expert_layer(X, up, down, experts.route(logits, k), {out = out, quantize = "fp8_rows",
+    configs = {config, config}})
+end, {{X, logits, up, down, out}}, {name = "narrow", sm = "90a", cpu = true})
 ]])
 c.export "weights.lua"
 c.export "experts.lua"
 c.compare "layer"
+c.compare "narrow"
 c.compare "pack"
 c.compare "product"
 c.build("main", "main.c pack.c product.c", { "pack", "product" })
