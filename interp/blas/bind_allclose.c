@@ -97,12 +97,6 @@ static Worst compare_on_host(lua_State *L, const Tensor *a, const Tensor *b, Tol
   return w;
 }
 
-/* May kernels run now, which nobody asked for and nobody is to see? */
-static bool may_launch(lua_State *L) {
-  const CuttleState *s = state_of(L);
-  return s->mode == STATE_RUN && s->rank < 0 && !taps_are_open(&s->taps) && !front_is_tracing(L);
-}
-
 static int64_t count(lua_State *L, const CtCx *cx, const Tensor *t) {
   int64_t n = 1;
   for (int i = 0; i < ct_layout_rank(t->layout); i++) {
@@ -136,7 +130,7 @@ static bool read_worst(lua_State *L, const Tensor *a, const Tensor *b, Worst *w)
 static bool compare_on_device(lua_State *L, const Tensor *a, const Tensor *b, Tolerance tol,
                               Worst *w) {
   CtDevice *device = a->storage->device;
-  if (device == NULL || device != b->storage->device || !may_launch(L)) {
+  if (device == NULL || device != b->storage->device || !front_may_launch(L)) {
     return false;
   }
   state_push_module(L, "cuttle.compare");

@@ -8,6 +8,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/state/recorder.h"
+#include "interp/state/state_language.h"
 #include "interp/tensor/tensor.h"
 #include "interp/trace/front.h"
 #include "runtime/layout/walk.h"
@@ -95,22 +96,50 @@ static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
   return ok && n.v == m.v;
 }
 
-static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src, const Tensor *dst,
-                              CtErr *err) {
+/* {====== On a device, by kernels of stdlib/language/device_copy.lua ====== */
+
+/* Could one of them have an element of the other? */
+static bool may_overlap(const Tensor *a, const Tensor *b) {
+  int64_t a_lo, a_hi, b_lo, b_hi, size;
+  CtErr err;
+  return a->storage == b->storage &&
+         (ct_walk_bounds(a->layout, &a_lo, &a_hi, &size, &err) != CT_OK ||
+          ct_walk_bounds(b->layout, &b_lo, &b_hi, &size, &err) != CT_OK ||
+          (a->offset.v + a_lo <= b->offset.v + b_hi && b->offset.v + b_lo <= a->offset.v + a_hi));
+}
+
+static bool may_move_there(lua_State *L, const Tensor *t) {
+  return t->storage->device != NULL && !ct_dtype_is_packed(t->dtype) && front_may_launch(L);
+}
+
+/* Calls that function with arguments 1 and 2 of the binding. False: it is left to the host. */
+static bool move_by(lua_State *L, const char *function) {
+  lua_settop(L, 2);
+  state_push_module(L, "cuttle.device_copy");
+  lua_getfield(L, -1, function);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_call(L, 2, 1);
+  bool is_done = lua_toboolean(L, -1);
+  lua_pop(L, 2);
+  return is_done;
+}
+
+static bool copy_there(lua_State *L, const Tensor *src, const Tensor *dst) {
+  return src->storage->device == dst->storage->device && may_move_there(L, src) &&
+         !may_overlap(src, dst) && move_by(L, "on_device");
+}
+
+/* {====== copy, fill, clear ====== */
+
+/* Do both have the same compact layout, in memory of their own? Then copying is of one block of n elements. */
+static bool is_one_block(const CtCx *cx, const Tensor *src, const Tensor *dst, int64_t *n) {
+  return ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
+         is_compact(cx, src->layout, n) && are_bytes(src, *n) && are_bytes(dst, *n);
+}
+
+static CtStatus copy_on_host(const Tensor *src, const Tensor *dst, CtErr *err) {
   Dense d;
-  int64_t n;
-  if (ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
-      is_compact(cx, src->layout, &n) && are_bytes(src, n) &&
-      are_bytes(dst, n)) { /* as one block, from device to device without the host */
-    return copy_bytes(s, src->storage, tensor_byte(src, 0), dst->storage, tensor_byte(dst, 0),
-                      (size_t)ct_dtype_span(src->dtype, n), err);
-  }
-  if (s->taps.recorder != NULL) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "graph: copy can be recorded only between two tensors that have the same compact layout "
-        "and share no memory; copy these in a kernel");
-  }
   CtStatus status = dense_open(&d, src, err);
   if (status != CT_OK) {
     return status;
@@ -128,6 +157,24 @@ static CtStatus copy_elements(CuttleState *s, const CtCx *cx, const Tensor *src,
   }
   dense_close(&d);
   return status;
+}
+
+/* Device to device without the host, where that is possible. */
+static CtStatus copy_elements(lua_State *L, const CtCx *cx, const Tensor *src, const Tensor *dst,
+                              CtErr *err) {
+  CuttleState *s = state_of(L);
+  int64_t n;
+  if (is_one_block(cx, src, dst, &n)) {
+    return copy_bytes(s, src->storage, tensor_byte(src, 0), dst->storage, tensor_byte(dst, 0),
+                      (size_t)ct_dtype_span(src->dtype, n), err);
+  }
+  if (s->taps.recorder != NULL) {
+    return ct_fail(
+        err, CT_EINVAL,
+        "graph: copy can be recorded only between two tensors that have the same compact layout "
+        "and share no memory; copy these in a kernel");
+  }
+  return copy_there(L, src, dst) ? CT_OK : copy_on_host(src, dst, err);
 }
 
 /* copy(src, dst): element i of one is element i of the other, whatever their shapes. */
@@ -153,7 +200,7 @@ static int copy(lua_State *L) {
                       tensor_push_role(L, 2, "the destination"),
                       bind_layout_text(&cx, dst->layout));
   }
-  diag_try(L, copy_elements(state_of(L), &cx, src, dst, diag_err(L)));
+  diag_try(L, copy_elements(L, &cx, src, dst, diag_err(L)));
   return 0;
 }
 
@@ -174,7 +221,9 @@ static int fill(lua_State *L) {
   const Tensor *t = tensor_check_host(L, 1, "fill");
   Elem e;
   diag_try(L, elem_from_lua(L, 2, t->dtype, "fill", &e, diag_err(L)));
-  diag_try(L, tensor_generate(t, fill_elements, &e, diag_err(L)));
+  if (!may_move_there(L, t) || !move_by(L, "fill_on_device")) {
+    diag_try(L, tensor_generate(t, fill_elements, &e, diag_err(L)));
+  }
   return 0;
 }
 
@@ -209,6 +258,9 @@ static int clear(lua_State *L) {
   if (s->taps.recorder != NULL) {
     return diag_error(L, "graph: clear can be recorded only for a tensor with a compact layout; "
                          "clear this one in a kernel");
+  }
+  if (may_move_there(L, t) && move_by(L, "clear_on_device")) {
+    return 0;
   }
   memset(&zero, 0, sizeof zero);
   diag_try(L, tensor_generate(t, fill_elements, &zero, diag_err(L)));

@@ -29,6 +29,11 @@ bool front_traces(const Front *f) { return f->ir != NULL || f->n_static > 0; }
 
 bool front_is_tracing(lua_State *L) { return front_traces(front_of(L)); }
 
+bool front_may_launch(lua_State *L) {
+  const CuttleState *s = state_of(L);
+  return s->mode == STATE_RUN && s->rank < 0 && !taps_are_open(&s->taps) && !front_is_tracing(L);
+}
+
 uint32_t front_serial(lua_State *L) { return front_of(L)->serial; }
 
 CtIr *front_here(lua_State *L, const char *name) {

@@ -12,6 +12,8 @@
 CtIr *front_ir(lua_State *L);
 /* True also while a function of static_fn runs, when the trace has no IR to record in. */
 bool front_is_tracing(lua_State *L);
+/* May kernels run now, which nobody asked for and nobody is to see? */
+bool front_may_launch(lua_State *L);
 /* The same for callers that ask often, with what front_find gives: it lives as long as the Lua state. */
 typedef struct Front Front;
 const Front *front_find(lua_State *L);

@@ -140,6 +140,9 @@ function copy_if(pred, src, dst) end
 --- Copies a tensor's elements to a tensor of the same size and type.
 --- The shapes may differ, as in a copy from (8,3) to 24: element i is copied to element i.
 ---
+--- On the host, layouts may differ, too: copy(select(A, 1, 0), B) transposes. A device moves many
+--- elements itself.
+---
 --- In a kernel, copy uses the widest access that both layouts and their alignment allow. From
 --- global to shared memory, it copies asynchronously if the device supports it; these copies are
 --- complete at the next sync_threads.
