@@ -125,7 +125,7 @@ local function run(c)
   matmul(A, B, C)
   wrong = check(x, w, y, c)
   all_ok = all_ok and not wrong
-  ms = bench(require "cuttle.matmul".prepare(A, B, C))
+  ms = bench((require "cuttle.matmul".prepare(A, B, C)))
   print(("  by matmul: %s, %.4f ms, %.1f GFLOP/s"):format(wrong or "correct", ms,
     2 * size(C) * size(A, 1) / ms * 1e-6))
 end

@@ -47,9 +47,10 @@ int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const c
 /* The same of the option `name` of a table of options. */
 int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const char *name);
 
-/* Raises an error if the table of options at idx, an index from the bottom, has another key than these; other: NULL or a
-   second one. */
-void bind_check_names(lua_State *L, int idx, const char *op, const char *name, const char *other);
+/* Raises an error if the table of options at idx, an index from the bottom, has another key than these names. After the
+   last one comes NULL. */
+void bind_check_names(lua_State *L, int idx, const char *op, const char *const *names);
+#define BIND_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 /* Pushes the value of the only option that a table of options may hold, nil when it is absent or the
    table is [-0, +1, v]; its type. */
 int bind_push_option(lua_State *L, int idx, const char *op, const char *name);

@@ -553,12 +553,30 @@ const char *bind_tuple_text(const CtCx *cx, CtTuple tuple) {
   return t.failed ? "?" : ct_text_str(&t);
 }
 
-void bind_check_names(lua_State *L, int idx, const char *op, const char *name, const char *other) {
+static bool is_name(lua_State *L, int idx, const char *const *names) {
+  bool is = false;
+  for (; lua_type(L, idx) == LUA_TSTRING && *names != NULL && !is; names++) {
+    is = strcmp(lua_tostring(L, idx), *names) == 0;
+  }
+  return is;
+}
+
+/* Pushes "a, b or c". */
+static const char *push_names(lua_State *L, const char *const *names) {
+  lua_pushstring(L, names[0]);
+  for (int i = 1; names[i] != NULL; i++) {
+    lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), names[i + 1] == NULL ? " or " : ", ",
+                    names[i]);
+    lua_remove(L, -2);
+  }
+  return lua_tostring(L, -1);
+}
+
+void bind_check_names(lua_State *L, int idx, const char *op, const char *const *names) {
   for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-    if (strcmp(key, name) != 0 && (other == NULL || strcmp(key, other) != 0)) {
-      diag_error(L, "%s: option '%s' is unknown; expected %s%s%s", op, luaL_tolstring(L, -2, NULL),
-                 name, other != NULL ? " or " : "", other != NULL ? other : "");
+    if (!is_name(L, -2, names)) {
+      const char *key = luaL_tolstring(L, -2, NULL);
+      diag_error(L, "%s: option '%s' is unknown; expected %s", op, key, push_names(L, names));
     }
   }
 }
@@ -580,6 +598,6 @@ int bind_push_option(lua_State *L, int idx, const char *op, const char *name) {
   if (!lua_istable(L, idx)) {
     diag_type_error(L, idx, op, lua_pushfstring(L, "a table of options, {%s = ...},", name));
   }
-  bind_check_names(L, idx, op, name, NULL);
+  bind_check_names(L, idx, op, BIND_NAMES(name));
   return lua_getfield(L, idx, name);
 }

@@ -149,12 +149,19 @@ static bool compare_on_device(lua_State *L, const Tensor *a, const Tensor *b, To
 
 /* {====== Arguments and the report ====== */
 
-static double opt_tolerance(lua_State *L, const char *key, double absent) {
+static void check_options(lua_State *L) {
   if (lua_isnoneornil(L, 3)) {
-    return absent;
+    return;
   }
   if (!lua_istable(L, 3)) {
     diag_type_error(L, 3, "allclose", "a table {rtol = ..., atol = ...}");
+  }
+  bind_check_names(L, 3, "allclose", BIND_NAMES("rtol", "atol"));
+}
+
+static double opt_tolerance(lua_State *L, const char *key, double absent) {
+  if (lua_isnoneornil(L, 3)) {
+    return absent;
   }
   lua_getfield(L, 3, key);
   if (!lua_isnumber(L, -1) && !lua_isnil(L, -1)) {
@@ -226,6 +233,7 @@ static void check_same_shape(lua_State *L, const CtCx *cx, const Tensor *a, cons
 static int allclose(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *a = tensor_check_host(L, 1, "allclose"), *b = tensor_check_host(L, 2, "allclose");
+  check_options(L);
   Tolerance tol = check_tolerance(L, a->dtype, b->dtype);
   check_same_shape(L, &cx, a, b);
   Worst w;

@@ -90,6 +90,7 @@ static const struct {
 /* One of them. Upvalue 1: its number. */
 static int call_module(lua_State *L) {
   lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
+  diag_check_count(L, references[i].name, lua_gettop(L), 4);
   state_push_module(L, references[i].module);
   lua_getfield(L, -1, references[i].name);
   lua_remove(L, -2);

@@ -96,6 +96,7 @@ static CtDim3 read_dims(lua_State *L, const char *field) {
 
 static int cuda_kernel_call(lua_State *L) { /* k{grid =, block =, smem =} */
   luaL_checktype(L, 2, LUA_TTABLE);
+  bind_check_names(L, 2, "cuda_kernel", BIND_NAMES("grid", "block", "smem"));
   LaunchConfig *c = lua_newuserdatauv(L, sizeof *c, 1);
   *c = (LaunchConfig){.grid = read_dims(L, "grid"), .block = read_dims(L, "block")};
   lua_getfield(L, 2, "smem");

@@ -434,6 +434,12 @@ static int lang_bench(lua_State *L) {
     }
     lua_pop(L, 1);
   }
+  if (!lua_isnoneornil(L, 2)) {
+    if (!lua_istable(L, 2)) {
+      diag_type_error(L, 2, "bench", "a table {reps = ..., batches = ...}");
+    }
+    bind_check_names(L, 2, "bench", BIND_NAMES("reps", "batches"));
+  }
   if (lua_rawgetp(L, LUA_REGISTRYINDEX, &bench_way) == LUA_TFUNCTION) {
     lua_insert(L, 1);
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);

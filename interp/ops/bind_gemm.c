@@ -22,7 +22,7 @@ static CtMmaOpts to_options(lua_State *L, int idx) {
   if (!lua_istable(L, idx)) {
     diag_type_error(L, idx, "gemm", "a table of options, {order = ..., accumulate = ...},");
   }
-  bind_check_names(L, idx, "gemm", "order", "accumulate");
+  bind_check_names(L, idx, "gemm", BIND_NAMES("order", "accumulate"));
   if (lua_getfield(L, idx, "order") != LUA_TNIL &&
       ct_gemm_order_parse(luaL_tolstring(L, -1, NULL), &opts.order, &err) != CT_OK) {
     diag_error(L, "gemm: %s", err.msg);

@@ -186,6 +186,7 @@ static int copy(lua_State *L) {
   if (bind_test_atom(L, 1, &dtype) != NULL) {
     return diag_error(L, "copy: atoms copy in kernels; on the host write copy(src, dst)");
   }
+  diag_check_count(L, "copy", lua_gettop(L), 2);
   CtCx cx = bind_enter(L);
   const Tensor *src = tensor_check_recordable(L, 1, "copy");
   const Tensor *dst = tensor_check_recordable(L, 2, "copy");

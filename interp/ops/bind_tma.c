@@ -108,7 +108,7 @@ static void read_load_options(lua_State *L, int idx, const CtIr *ir, CtTmaCall *
   if (!lua_istable(L, idx)) {
     diag_error(L, "tma_load: a table of options was expected, got %s", diag_push_kind(L, idx));
   }
-  bind_check_names(L, idx, call->op, "multicast", "pair");
+  bind_check_names(L, idx, call->op, BIND_NAMES("multicast", "pair"));
   lua_getfield(L, idx, "multicast");
   call->mask = bind_to_multicast(L, lua_gettop(L), call->op);
   lua_getfield(L, idx, "pair");

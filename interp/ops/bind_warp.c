@@ -48,7 +48,7 @@ static void check_options(lua_State *L, int idx, const char *op, bool with_width
   if (!lua_istable(L, idx) || lua_getmetatable(L, idx) != 0) {
     diag_type_error(L, idx, op, "a table of options, {mask = m},");
   }
-  bind_check_names(L, idx, op, "mask", with_width ? "width" : NULL);
+  bind_check_names(L, idx, op, BIND_NAMES("mask", with_width ? "width" : NULL));
 }
 
 /* The mask of the options at argument `lo`; 0: there is none. */

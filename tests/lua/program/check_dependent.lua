@@ -61,7 +61,7 @@ print(found(function()  -- expect: nothing
   plain(peek, x, y)
   plain(peek, y, z)
 end))
-for _, wait in ipairs{synchronize, function(y) return y[0] end, tostring,
+for _, wait in ipairs{function() synchronize() end, function(y) return y[0] end, tostring,
                       function(y) fill(y, 2) end, function(y) return y:totable() end,
                       function(y) return allclose(y, y) end} do
   print(found(function()
