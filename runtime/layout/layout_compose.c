@@ -13,6 +13,8 @@
 
    Names: a mode of the result has the name of B's mode; without one the name of A itself; and when
    A has none either, the name that all of A's modes share in which the mode steps. */
+#include <string.h>
+
 #include "layout_algebra.h"
 
 /* The furthest that all modes of B together step within one mode of A: the sum of (n-1)*s. */
@@ -58,12 +60,15 @@ static void fail_stride(const Compose *c, int mode, CtInt stride) {
 }
 
 static void fail_shape(const Compose *c, int mode, CtInt n, CtInt stride) {
+  bool is_tile = strcmp(c->op, "composition") != 0;
   al_fail(
       c->g, CT_EINVAL,
       "%s: %s steps of %s in %s cross the end of mode %d (extent %s) in %s unevenly; the number "
-      "of steps must be a multiple of those that fit in the mode",
+      "of steps must be a multiple of those that fit in the mode%s",
       c->op, al_show_int(c->g, n), al_show_int(c->g, stride), show_b(c), mode, show_extent(c, mode),
-      show_flat(c));
+      show_flat(c),
+      is_tile ? "; a nested mode may have a tile with an extent for each part, as in {{8, 4}, 16}"
+              : "");
 }
 
 static void fail_unknown(const Compose *c, int mode, CtInt n, CtInt stride) {

@@ -39,6 +39,9 @@ local function to_atom_layout(x, op)
   end
   if rank(l) == 1 and type(shape(l)) ~= "table" then l = concat(l) end
   while rank(l) < 3 do l = append(l, L"1:0") end
+  if size(l) == 0 then
+    tiles.fail(op, "the layout of atoms %s has none; expected at least one", l)
+  end
   if size(filter(l)) ~= cosize(l) or size(l) ~= cosize(l) then
     tiles.fail(op, "the layout of atoms %s does not number its %d atoms 0 to %d, each once", l,
       size(l), size(l) - 1)

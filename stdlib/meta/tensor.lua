@@ -491,7 +491,7 @@ reference = {}
 ---         3    4
 ---@param A Tensor
 ---@param B Tensor
----@param C? Tensor|table by default column-major (M,N), of A's type, or f32 or i32 if that is narrow
+---@param C? Tensor|table by default column-major (M,N), of A's type, or i32 if A has narrow integers
 ---@return Tensor # C
 function reference.matmul(A, B, C) end
 
