@@ -309,6 +309,8 @@ end
 for _, depth in ipairs{ 64, 128 } do note_attention("mma 128x64", depth, false) end
 note_decode("mma 8 warps", bf16, 4, 128)
 note_decode("mma 8 bits", f8e4m3, 4, 128)
+note_decode("mma 6 warps", bf16, 4, 256)
+note_decode("mma 8 bits", f8e4m3, 4, 256)
 note_decode("latent 64 keys", bf16, 16, 576, 512)
 for _, row in ipairs(require "memory".kernels()) do
   note(("scripts/bench/main.lua %s"):format(row[1]), table.unpack(row, 2))

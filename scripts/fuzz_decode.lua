@@ -12,8 +12,9 @@ local HALVES <const> = { bf16, f16 }
 local known <const> = {
   plain = { types = { f32 } },
   ["mma 8 warps"] = { types = HALVES }, ["mma 4 warps"] = { types = HALVES },
+  ["mma 6 warps"] = { types = HALVES, deep = true },
   ["mma 4 warps, 2 stages"] = { types = HALVES, deep = true },
-  ["mma 8 bits"] = { types = HALVES, narrow = true },
+  ["mma 8 bits"] = { types = HALVES, narrow = true, deep = true },
   ["mma 8 bits, 2 stages"] = { types = HALVES, narrow = true, deep = true },
   ["mma 8 bits, 4 warps"] = { types = HALVES, narrow = true, deep = true },
   ["latent 64 keys"] = { types = HALVES, latent = true },

@@ -45,6 +45,8 @@ local rows <const> = on_gpu and {
   row("1 of 65536", equal(1, 65536), { bar = 0.97, pages = { 64, 16 }, narrow = 1.8 }),
   row("256 of 1024", equal(256, 1024), { narrow = 1.8 }),
   row("32 of 100 to 65536", uneven(32, 65536), { bar = 0.9, pages = { 64 } }),
+  row("d256, 4 of 32768", equal(4, 32768), { bar = 0.9, narrow = 1.8, d = 256, h = 16 }),
+  row("d256, 4 heads, 4 of 32768", equal(4, 32768), { bar = 0.9, d = 256, hk = 4 }),
   row("latent, 16 heads, 64 of 8192", equal(64, 8192), { bar = 0.9, latent = true, h = 16 }),
   row("latent, 128 heads, 64 of 8192", equal(64, 8192), { latent = true, lazy = true, h = 128 }),
   row("latent, 128 heads, 7 of 65536", equal(7, 65536), { latent = true, lazy = true, h = 128 }),

@@ -35,13 +35,15 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
 -- others where `config` says so. `sm_from` is the compute capability since which the instructions
 -- are there; `warps` are of a block, `stages` tiles of keys in its or each warp's ring, `resident`
--- blocks that a multiprocessor is to have at a time, and `keys` those of a tile; `from_rows`
--- queries must share their keys for the row to be tried. A table as `config` may have `parts`, how
--- many blocks of a multiprocessor share the keys.
+-- blocks that a multiprocessor is to have at a time, and `keys` those of a tile. For the row to be
+-- tried, `from_rows` queries must share their keys, and have `from_depth` columns. A table as
+-- `config` may have `parts`, how many blocks of a multiprocessor share the keys.
 local MMA <const>, LATENT <const> = "cuttle.attention_decode_mma", "cuttle.attention_decode_latent"
 local LATENT_HOPPER <const> = "cuttle.attention_decode_latent_hopper"
 M.configs = {
   { name = "mma 8 warps", template = MMA, sm_from = 80, warps = 8, stages = 3, resident = 1 },
+  { name = "mma 6 warps", template = MMA, sm_from = 80, warps = 6, stages = 2, resident = 1,
+    from_depth = 193 },
   { name = "mma 4 warps", template = MMA, sm_from = 80, warps = 4, stages = 3, resident = 1 },
   { name = "mma 4 warps, 2 stages", template = MMA, sm_from = 80, warps = 4, stages = 2,
     resident = 1 },
@@ -105,6 +107,7 @@ local function choose(p, target)
   end
   for _, config in ipairs(M.configs) do
     local is_meant = p.n_q * p.group >= (config.from_rows or 0)
+      and math.max(p.depth, p.depth_v) >= (config.from_depth or 0)
     if is_meant and not trouble(config, p) and not lack(config, p, target) then return config end
   end
 end

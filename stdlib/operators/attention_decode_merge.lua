@@ -53,11 +53,26 @@ function M.used_rows(variant)
   return math.min(variant.rows, variant.n_q * variant.group)
 end
 
---- Shared memory for what the warps of a block combine.
-function M.new_shared(variant)
-  local rows = M.used_rows(variant)
-  return { O = shared(f32, { variant.depth_v, rows, variant.found }),
-           ml = shared(f32, { 2, rows, variant.found }) }
+--- Shared memory for what the warps of a block combine. `ring`, if there, are f32 of rings of the
+--- warps: what a warp finds is then in a free slot of its own.
+function M.new_shared(variant, ring)
+  local rows, stages = M.used_rows(variant), variant.stages
+  local smem = { ml = shared(f32, { 2, rows, variant.found }) }
+  if ring then
+    local slot = size(ring) // (stages * variant.warps)
+    smem.slots = shared(i32, variant.warps)
+    smem.O = view(ring, layout({ variant.depth_v, rows, stages, variant.warps },
+      { 1, variant.depth_v, slot, slot * stages }))
+  else
+    smem.O = shared(f32, { variant.depth_v, rows, variant.found })
+  end
+  return smem
+end
+
+--- Where what warp w found is, (column,row); slot: that of its ring, if it is in one.
+function M.found(smem, w, slot)
+  if smem.slots then return smem.O(_, _, slot, w) end
+  return smem.O(_, _, w)
 end
 
 -- By what a partial result is to be multiplied where the maximum of all is `most`: 0 if it has no
@@ -141,7 +156,9 @@ end
 -- Of column d, which is to be divided by the sum.
 local function value_of(n, smem, row, d, weights)
   local value = f32(0.0)
-  for w = 0, n - 1 do value = value + smem.O[{ d, row, w }] * weights[w] end
+  for w = 0, n - 1 do
+    value = value + M.found(smem, w, smem.slots and smem.slots[w])[{ d, row }] * weights[w]
+  end
   return value
 end
 

@@ -13,7 +13,10 @@ local tiles = require "cuttle.attention_decode_tiles"
 local M = { is_general = true }
 
 local WARP <const>, ROWS <const>, KEYS <const> = 32, 16, 16 -- KEYS: of a warp's step
+local PERIOD <const> = 1024 -- elements after which every swizzle begins anew
 local STEP <const>, MOST_DEPTH <const> = 32, 256
+local WIDTH <const> = 32 -- columns of operands in registers at a time, where not all fit
+local MOST_WHOLE <const> = { [true] = 128, [false] = 160 } -- by `narrow`, up to which all fit
 local OVERHEAD <const> = 2 -- of a piece, in units of each warp: measured on an H200
 
 local function is_narrow(dtype) return dtype == i8 or dtype == f8e4m3 end
@@ -40,32 +43,59 @@ function M.trouble(config, p)
   end
 end
 
+-- Elements of a tile in a slot, and of a slot: a tile of keys, then one of values. A slot also has
+-- room for what the warp finds of a piece (merge.new_shared), where is_in_ring.
+local function tile_of(depth) return cdiv(KEYS * depth, PERIOD) * PERIOD end
+
+local function slot_of(depth, depth_v) return tile_of(depth) + tile_of(depth_v) end
+
+local function slot_bytes(p) return slot_of(p.depth, p.depth_v) * p.kv_dtype.bits // 8 end
+
+local function used_rows(p) return math.min(ROWS, p.n_q * p.group) end
+
+-- Columns of operands that are in registers at a time; nil: all.
+local function width_of(config, p)
+  local most = MOST_WHOLE[config.narrow or false]
+  return math.max(p.depth, p.depth_v) > most and WIDTH or nil
+end
+
+-- Is what a warp finds of a piece to be in a slot? There must be room, and tiles so large that
+-- another place would cost stages.
+local function is_in_ring(config, p)
+  return width_of(config, p) ~= nil and 4 * used_rows(p) * p.depth_v <= slot_bytes(p)
+end
+
 --- See attention_decode.lua.
-function M.shape(config)
-  return { keys = KEYS, step = KEYS * config.warps, rows = ROWS, warps = config.warps,
+function M.shape(config, p)
+  return { width = width_of(config, p), in_ring = is_in_ring(config, p),
+           keys = KEYS, step = KEYS * config.warps, rows = ROWS, warps = config.warps,
            found = config.warps, stages = config.stages, resident = config.resident,
            narrow = config.narrow or false, is_ahead = true, overhead = OVERHEAD * config.warps }
 end
 
 --- Of a block: tiles of keys and values, queries, and what the warps found.
 function M.shared_bytes(config, p)
-  local bytes = KEYS * config.stages * ((p.depth + p.depth_v) * p.kv_dtype.bits // 8
-    + (p.by_token and 2 * 4 or 0))
-  local rows = math.min(ROWS, p.n_q * p.group)
-  local found = 4 * rows * (p.depth_v + 2)
-  return config.warps * (bytes + found) + ROWS * p.depth * p.dtype.bits // 8 + 128
+  local bytes = config.stages * (slot_bytes(p) + (p.by_token and KEYS * 2 * 4 or 0))
+  local rows = used_rows(p)
+  local found = 4 * rows * ((is_in_ring(config, p) and 0 or p.depth_v) + 2)
+  return config.warps * (bytes + found) + ROWS * p.depth * p.dtype.bits // 8 + 256
 end
 
 -- {====== What is known before the trace ======
 
+local function ring_of(variant, depth)
+  local kv_dtype, stages, warps = variant.kv_dtype, variant.stages, variant.warps
+  if not variant.in_ring then return tiles.swizzled(kv_dtype, KEYS, depth, stages, warps) end
+  return tiles.ring(kv_dtype, KEYS, depth, slot_of(variant.depth, variant.depth_v), stages, warps)
+end
+
 local function plan_of(variant)
-  local dtype, kv_dtype = operand_type(variant.dtype, variant.kv_dtype), variant.kv_dtype
+  local dtype = operand_type(variant.dtype, variant.kv_dtype)
   local mma = tiled_mma(tiles.atoms[dtype.name], layout{1, 1, 1}, {ROWS, KEYS, 16})
   local by_16, transposed = atom("SM75_U32x4_LDSM_N", dtype), atom("SM75_U16x8_LDSM_T", dtype)
   return {
     mma = mma, dtype = dtype, Q = tiles.swizzled(dtype, ROWS, variant.depth),
-    K = tiles.swizzled(kv_dtype, KEYS, variant.depth, variant.stages, variant.warps),
-    V = tiles.swizzled(kv_dtype, KEYS, variant.depth_v, variant.stages, variant.warps),
+    K = ring_of(variant, variant.depth), V = ring_of(variant, variant.depth_v),
     read_Q = tiled_copy_A(by_16, mma), read_K = tiled_copy_B(by_16, mma),
     read_V = tiled_copy_B(transposed, mma),
   }
@@ -128,7 +158,7 @@ local function new_warp(variant, plan, args, smem)
   local self = { variant = variant, plan = plan, args = args, thr = thr, sK = sK, sV = sV,
     lane = lane, smem = smem, pages = i32(0), later = i32(0),
     next_piece_pages = i32(0), slot = i32(0), is_brought = false,
-    Q = thr:partition_fragment_A(smem.Q),
+    Q = not variant.width and thr:partition_fragment_A(smem.Q),
     S = fragment(f32, plan.mma:partition_shape_C{ROWS, KEYS}),
     O = fragment(f32, plan.mma:partition_shape_C{ROWS, variant.depth_v}),
     P = fragment(plan.dtype, plan.mma:partition_shape_C{ROWS, KEYS}),
@@ -139,27 +169,44 @@ local function new_warp(variant, plan, args, smem)
   self.scales = smem.scales and smem.scales(_, _, _, warp)
   self.some_S, self.some_O = tiles.used(variant, self.S), tiles.used(variant, self.O)
   self.rows = softmax.new_rows(self.some_S)
-  if not variant.narrow then
-    self.K = thr:partition_fragment_B(sK(_, _, 0))
-    self.V = thr:partition_fragment_B(select(sV(_, _, 0), 1, 0))
-  end
   return setmetatable(self, Warp)
 end
 
--- Operand B of the scores, from a tile in shared memory.
-function Warp:keys(slot)
-  local s, plan, lane_K = self.sK(_, _, slot), self.plan, self.lane_K
+-- Operand A of the scores, from columns of the queries in shared memory: Q, or a new one.
+function Warp:queries(s, Q)
+  Q = Q or self.thr:partition_fragment_A(s)
+  copy(self.plan.read_Q, self.lane_Q:partition_S(s), self.lane_Q:retile_D(Q))
+  return Q
+end
+
+-- Operand B of the scores, from columns of a tile in shared memory.
+function Warp:keys(s)
   if self.variant.narrow then return narrow.keys(s, self.lane) end
-  copy(plan.read_K, lane_K:partition_S(s), lane_K:retile_D(self.K))
-  return self.K
+  local K = self.thr:partition_fragment_B(s)
+  copy(self.plan.read_K, self.lane_K:partition_S(s), self.lane_K:retile_D(K))
+  return K
 end
 
 -- Operand B of the sums.
-function Warp:values(slot)
-  local s, plan, lane_V = self.sV(_, _, slot), self.plan, self.lane_V
+function Warp:values(s)
   if self.variant.narrow then return narrow.values(s, self.lane) end
-  copy(plan.read_V, lane_V:partition_S(select(s, 1, 0)), lane_V:retile_D(self.V))
-  return self.V
+  local V = self.thr:partition_fragment_B(select(s, 1, 0))
+  copy(self.plan.read_V, self.lane_V:partition_S(select(s, 1, 0)), self.lane_V:retile_D(V))
+  return V
+end
+
+-- Columns number i of so many.
+local function columns(s, width, i) return tile(s, {size(s, 0), width}, {0, i}) end
+
+-- Calls f(operands, i) for n parts of a depth; load(i) brings the operands of the next part while
+-- those of a part are multiplied.
+local function each_part(n, load, f)
+  local next_one = load(0)
+  for i = 0, n - 1 do
+    local operands = next_one
+    if i < n - 1 then next_one = load(i + 1) end
+    f(operands, i)
+  end
 end
 
 -- Of the slot's tile, scores are multiplied by the scales of keys, which = 0, or of values, 1.
@@ -177,16 +224,25 @@ end
 
 -- S of a tile.
 function Warp:multiply_QK(slot)
+  local width, s = self.variant.width or self.variant.depth, self.sK(_, _, slot)
   clear(self.S)
-  gemm(self.plan.mma, self.Q, self:keys(slot), self.S)
+  each_part(self.variant.depth // width, function(i)
+    return { Q = self.Q or self:queries(columns(self.smem.Q, width, i)),
+             K = self:keys(columns(s, width, i)) }
+  end, function(of) gemm(self.plan.mma, of.Q, of.K, self.S) end)
   self:scale_by_token(slot, 0)
 end
 
 function Warp:multiply_PV(slot)
-  local mma = self.plan.mma
+  local mma, s = self.plan.mma, self.sV(_, _, slot)
+  local width = self.variant.width or self.variant.depth_v
   self:scale_by_token(slot, 1)
   copy(cast(self.S, self.plan.dtype), self.P)
-  gemm(mma, mma:retile_A(self.P), self:values(slot), self.O)
+  local P = mma:retile_A(self.P)
+  each_part(self.variant.depth_v // width, function(i) return self:values(columns(s, width, i)) end,
+    function(V, i)
+      gemm(mma, P, V, tile(self.O, {size(self.O, 0), 1, width // 8}, {0, 0, i}))
+    end)
 end
 
 -- The tile of keys from `first` on is on its way, if it is the piece's.
@@ -198,6 +254,9 @@ function Warp:bring(piece, first, slot, page)
   end
   cp_async_commit()
 end
+
+-- The one that no tile is in, or on its way to, between pieces.
+function Warp:free_slot() return (self.slot + self.variant.stages - 1) % self.variant.stages end
 
 -- The warp's first keys of a piece, and those of its tile i.
 local function first_key(piece) return piece.first + threadIdx.x // WARP * KEYS end
@@ -262,10 +321,10 @@ end
 function Warp:compute(piece, factor, next_piece)
   local stages, all = self.variant.stages, KEYS * self.variant.warps
   tiles.clear(self)
-  copy(self.plan.read_Q, self.lane_Q:partition_S(self.smem.Q), self.lane_Q:retile_D(self.Q))
+  if self.Q then self:queries(self.smem.Q, self.Q) end
   self.is_brought = key_of(self, piece, stages - 2) < piece.last
   self.next_piece_pages = self:pages_from(next_piece, 0)
-  local next_slot, next_tile = (self.slot + stages - 1) % stages, i32(stages - 1)
+  local next_slot, next_tile = self:free_slot(), i32(stages - 1)
   for first in range(first_key(piece), piece.last, all) do
     cp_async_wait(stages - 2)
     sync_warp()
@@ -282,6 +341,24 @@ end
 
 -- {====== The kernel ======
 
+local function new_shared(variant, plan)
+  local smem
+  if variant.in_ring then
+    local ring = shared(variant.kv_dtype, slot_of(variant.depth, variant.depth_v) * variant.stages
+      * variant.warps)
+    smem = merge.new_shared(variant, recast(ring, f32))
+    smem.K, smem.V = view(ring, plan.K), view(ring, plan.V, tile_of(variant.depth))
+  else
+    smem = merge.new_shared(variant)
+    smem.K, smem.V = shared(variant.kv_dtype, plan.K), shared(variant.kv_dtype, plan.V)
+  end
+  smem.Q = shared(plan.dtype, plan.Q)
+  if variant.by_token then
+    smem.scales = shared(f32, {KEYS, 2, variant.stages, variant.warps})
+  end
+  return smem
+end
+
 function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, lengths, capacity, n_parts, parts, ml,
@@ -289,17 +366,12 @@ function M.make(variant)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
                    v_scale = v_scale, mask = mask, operands = { ... } }
-    local smem = merge.new_shared(variant)
-    smem.Q = shared(plan.dtype, plan.Q)
-    smem.K, smem.V = shared(variant.kv_dtype, plan.K), shared(variant.kv_dtype, plan.V)
-    if variant.by_token then
-      smem.scales = shared(f32, {KEYS, 2, variant.stages, variant.warps})
-    end
+    local smem = new_shared(variant, plan)
     local warp = new_warp(variant, plan, args, smem)
     grid_dependency_wait()
     grid_dependency_launch()
-    tiles.each_piece(warp, k_scale, c, function(column)
-      return variant.narrow and narrow.column(column) or column
+    tiles.each_piece(warp, k_scale, c, function(first, column)
+      return variant.narrow and narrow.column(first, column) or first + column
     end)
   end, { min_blocks = variant.resident })
 end

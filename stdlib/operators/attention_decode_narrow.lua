@@ -15,10 +15,11 @@ function M.place_of(d)
   return d - at + at % WORD // 2 * 8 + at // WORD * 2 + at % 2
 end
 
---- Column c of O as an MMA has it: the element of the depth.
-function M.column(c)
+--- Column first + c of O as an MMA has it: the element of the depth. `first` is the thread's first
+--- column, c a multiple of 8, or one more.
+function M.column(first, c)
   local at = c % GROUP
-  return c - at + at % 8 * 2 + at // 8
+  return 2 * first + c - at + at % 8 * 2 + at // 8
 end
 
 local function f8_of(byte) return cast(bitcast(cast(byte, u8), f8e4m3), f16) end

@@ -47,12 +47,25 @@ function M.trouble(p)
   end
 end
 
---- Rows in shared memory, from which ldmatrix reads 8 without conflicts; more modes follow.
-function M.swizzled(dtype, rows, depth, ...)
+-- Columns of a line of shared memory that rows of such a depth fill, and the swizzle by which
+-- ldmatrix reads 8 rows without conflicts.
+local function line_of(dtype, depth)
   local n, n_bits = LINE * 8 // dtype.bits, 3
   while depth % n ~= 0 do n, n_bits = n // 2, n_bits - 1 end
-  local base = math.tointeger(math.log(M.wide(dtype), 2))
-  return tile_to_shape(composition(swizzle(n_bits, base, 3), row_major{8, n}), {rows, depth, ...})
+  return n, swizzle(n_bits, math.tointeger(math.log(M.wide(dtype), 2)), 3)
+end
+
+--- Rows in shared memory, from which ldmatrix reads 8 without conflicts; more modes follow.
+function M.swizzled(dtype, rows, depth, ...)
+  local n, by = line_of(dtype, depth)
+  return tile_to_shape(composition(by, row_major{8, n}), {rows, depth, ...})
+end
+
+--- The same for rings of warps, in each of whose slots other elements may follow.
+function M.ring(dtype, rows, depth, slot, stages, warps)
+  local n, by = line_of(dtype, depth)
+  return composition(by, layout({ { 8, rows // 8 }, { n, depth // n }, stages, warps },
+    { { n, 8 * n }, { 1, rows * n }, slot, slot * stages }))
 end
 
 --- The sums of rows in use: of the first 8 rows a thread has one, of the others the second.
@@ -192,12 +205,16 @@ local function store(self, column_of)
     is_first = is_first and warp == 0
   end
   softmax.finish(rows)
+  local slot = smem.slots and self:free_slot()
+  if slot and threadIdx.x % WARP == 0 then smem.slots[warp] = slot end
+  local to = merge.found(smem, at, slot)
   for r = 0, rows.n - 1 do
     local row = row_number(self, r)
     if row < n_rows then
       local mine, place = softmax.row_of(self.some_O, r), softmax.row_of(self.place_O, r)
+      local first = place[{0, 0}][2]
       for j in range(size(mine, 1)) do
-        for c = 0, 1 do smem.O[{ column_of(place[{c, j}][2]), row, at }] = mine[{c, j}] end
+        for c = 0, 1 do to[{ column_of(first, 8 * j + c), row }] = mine[{c, j}] end
       end
       if is_first then
         smem.ml[{ 0, row, at }], smem.ml[{ 1, row, at }] = rows.tops[r], rows.sums[r]
@@ -208,7 +225,8 @@ end
 
 -- {====== A block's pieces ======
 
---- All of them. c: the scale and log2(e); column_of: where a column of O belongs.
+--- All of them. c: the scale and log2(e); column_of(first, c): where a column of O
+--- belongs, the thread's first one and c.
 function M.each_piece(self, k_scale, c, column_of)
   local variant, args, smem = self.variant, self.args, self.smem
   local function first(piece)

@@ -142,6 +142,11 @@ if not on_gpu or device().sm >= 80 then
                    parts = {1, 3, 9}}) == true)
   assert(try("mma 4 warps, 2 stages", {dtype = bf16, H = 8, HK = 1, D = 256, lengths = {150, 77},
                                        parts = {3}}) == true)
+  -- What warps find is in a free slot of their rings.
+  assert(try("mma 6 warps", {dtype = bf16, H = 8, HK = 4, D = 256, lengths = {250, 33},
+                             parts = {1, 3}}) == true)
+  assert(try("mma 6 warps", {dtype = f16, H = 20, HK = 1, D = 192, DV = 160, page = 16,
+                             lengths = {200, 0, 9}, parts = {2}}) == true)
   assert(try(MMA, {dtype = f16, H = 4, HK = 2, S = 2, D = 64, DV = 32, causal = true,
                    lengths = {300, 1, 77, 2, 290}}) == true)
   assert(try(MMA, {dtype = bf16, H = 4, HK = 2, D = 32, page = 16, lengths = some}) == true)
@@ -160,6 +165,12 @@ if not on_gpu or device().sm >= 89 then
   local scale = from_table(f32, {1 / 30, 1 / 50})
   assert(try(NARROW, {dtype = f16, kv = i8, H = 4, HK = 2, D = 32, lengths = some, k_scale = scale,
                       v_scale = 1 / 30}) == true)
+  assert(try(NARROW, {dtype = bf16, kv = f8e4m3, H = 8, HK = 2, D = 256, lengths = {280, 5},
+                      parts = {1, 3}}) == true)
+  -- Here it has memory of its own; the tile of values has other lines than that of keys.
+  assert(try("mma 8 bits, 4 warps", {dtype = f16, kv = i8, H = 11, HK = 1, D = 96, DV = 256,
+                                     lengths = {140, 5}, k_scale = 1 / 30,
+                                     v_scale = 1 / 100, parts = {2}}) == true)
   assert(try(NARROW, {dtype = bf16, kv = f8e4m3, H = 4, HK = 2, S = 2, D = 128, DV = 64, page = 16,
                       new = 2, causal = true, lengths = {200, 7}, v_scale = 0.5}) == true)
   -- As DeepSeek's cache of 8 bits: a scale for 128 columns, and 64 columns of the queries' type.
