@@ -16,7 +16,7 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- The same of a thread with slots: `waits_for_slots`: the pass is the row's first.
 local function each_slot(p, thread, body, together)
   for j = 0, p.deep - 1 do
-    local v = thread.part * (p.deep * p.lanes) + thread.lane + j * p.lanes
+    local v = slots.number_of(p, thread, j)
     if thread.waits_for_slots then slots.wait(p, j, thread.is_last_pass) end
     if p.is_whole or p.parts == 1 and j < p.vectors // p.lanes then
       body(j, v, together and together(j, v, true))
@@ -60,12 +60,13 @@ end
 local function vector(t, p, v) return tile(t, { p.width }, { v }) end
 
 -- Each input of the row: slices of tensors, fragments that hold the thread's part, or values.
--- `staged`: parts of rows in shared memory, by the input's number.
-function M.open(p, given, row, staged)
+-- `staged`: parts of rows in shared memory, by the input's number; `kept`: fragments with the
+-- thread's part of what all rows have.
+function M.open(p, given, row, staged, kept)
   local inputs = {}
   for i, input in ipairs(p.inputs) do
     local t = given[input.name]
-    local x = { kind = input.kind, staged = staged and staged[i] }
+    local x = { kind = input.kind, staged = staged and staged[i], kept = kept and kept[i] }
     if input.kind == "number" or input.kind == "table" then
       x.value = t
     elseif input.kind == "of row" then
@@ -80,6 +81,21 @@ function M.open(p, given, row, staged)
     inputs[i] = x
   end
   return inputs
+end
+
+--- The thread's part of what all rows have, in registers, by the input's number.
+function M.keep_columns(p, thread, given)
+  local kept = {}
+  for i, input in ipairs(p.inputs) do
+    if input.kind == "columns" and p.keeps_columns then
+      local from = given[input.name]
+      kept[i] = fragment(from.dtype, { p.width, p.deep })
+      for j = 0, p.deep - 1 do
+        copy(vector(from, p, slots.number_of(p, thread, j)), kept[i](_, j))
+      end
+    end
+  end
+  return kept
 end
 
 local function load(p, thread)
@@ -106,7 +122,7 @@ end
 -- A held vector as words of which the compiler knows nothing. Else it keeps what the pass before
 -- has made of them, an f32 for each element, in twice the registers.
 local function anew(p, held)
-  if not p.reads_anew or held.dtype.bytes ~= 2 or p.width % 2 ~= 0 then return held end
+  if held.dtype.bytes ~= 2 or p.width % 2 ~= 0 then return held end
   local now, words = fragment(held.dtype, p.width), fragment(u32, p.width // 2)
   copy(held, now)
   local of_held = recast(now, u32)
@@ -122,7 +138,9 @@ local function vectors_of(p, thread, j, v, is_in)
   local now = {}
   for i, x in ipairs(thread.inputs) do
     if x.held then
-      now[i] = anew(p, x.held(_, j))
+      now[i] = p.reads_anew and anew(p, x.held(_, j)) or x.held(_, j)
+    elseif x.kept then
+      now[i] = anew(p, x.kept(_, j))
     elseif x.is_in_slots then
       now[i] = slots.read(p, thread.ring, i, j)
     elseif x.staged then

@@ -9,7 +9,8 @@
 --   in_turns  blocks take rows in turns      stages   slots of shared memory for parts of rows
 --   box, boxes  elements of a box, and boxes of a part
 --   slots     of shared memory for a thread's vectors of the rows of its turns
---   keeps_columns  blocks have inputs that all rows share in shared memory
+--   keeps_columns  blocks have inputs that all rows share in shared memory; with slots, threads
+--             have them in registers
 --   draws_at_once  a draw finds its largest value and the sum of its weights in one pass
 --   overlaps  the launch may begin while the one before it ends
 --   per_sm    blocks in turns of a multiprocessor
@@ -39,6 +40,7 @@ local MOST_RESIDENT <const> = 262144 -- bytes of a row of one block
 local MOST_SWAPPED <const> = 8 -- vectors of a thread that exchanges halves
 local MOST_TWICE <const> = 2 -- vectors of a thread that has two rows, with a reduction
 local MANY_BLOCKS <const> = 1024 -- if more are left, a thread has two rows
+local KEPT_BYTES <const> = 128 -- of a thread's part of what rows share
 local KEPT <const> = 32 -- elements of a thread that are kept from pass to pass
 local RING_BYTES <const>, STAGES <const> = 196608, 3 -- of the slots of a multiprocessor; of a block
 
@@ -146,6 +148,9 @@ local function resident(p, problem)
     return chosen(p, "stream", RESIDENT_LANES, 1, "a row is read once, so nothing keeps it")
   end
   p.overlaps = problem.n_rows * parts <= problem.n_sms
+  -- More reductions need the registers, and blocks of one row read what rows share once.
+  p.keeps_columns = problem.shared > 0 and problem.n_reductions == 1 and n >= deep
+    and not p.overlaps and problem.shared * p.width * deep <= KEPT_BYTES
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
   p.holds, p.in_turns, p.draws_at_once = false, true, true
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "

@@ -59,8 +59,8 @@ local function fetch(p, thread, given, row, is_row, to, v)
   if to < p.slots and is_last then cp_async_commit() end
 end
 
--- The number of the thread's j-th vector in the row.
-local function number_of(p, thread, j)
+--- The number of the thread's j-th vector in the row.
+function M.number_of(p, thread, j)
   return thread.part * (p.deep * p.lanes) + thread.lane + j * p.lanes
 end
 
@@ -69,7 +69,7 @@ function M.begin(p, thread, given, row_at)
   for at = 0, math.max(p.slots, p.deep) - 1 do
     local row, is_row = row_at(at // p.deep)
     -- Before the first turn the ring begins at slot 0.
-    fetch(p, thread, given, row, is_row, at, number_of(p, thread, at % p.deep))
+    fetch(p, thread, given, row, is_row, at, M.number_of(p, thread, at % p.deep))
   end
 end
 
@@ -78,7 +78,7 @@ function M.refill(p, thread, j)
   local next = thread.next
   local at = j + math.max(p.slots, p.deep)
   local row, is_row = next.row_at(at // p.deep)
-  fetch(p, thread, next.given, row, is_row, j, number_of(p, thread, at % p.deep))
+  fetch(p, thread, next.given, row, is_row, j, M.number_of(p, thread, at % p.deep))
 end
 
 --- Waits until the thread's j-th vector is there. `refills`: the pass fills places at once.

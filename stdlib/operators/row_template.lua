@@ -36,7 +36,7 @@ local function in_row(p, thread, turn, count, given, n_rows, staged)
   end
   return { lane = thread.lane, part = thread.part, sums = thread.sums, waits = thread.waits,
     full = thread.full, n_exchanges = 0, turn = count, row = row, is_row = is_row,
-    inputs = passes.open(p, given, row, staged) }
+    inputs = passes.open(p, given, row, staged, thread.kept) }
 end
 
 -- The launch may begin while the one before it ends. The next one may begin at once if blocks stay
@@ -95,6 +95,7 @@ local function make_resident(p)
     thread.ring = ring
     if p.parts > 1 then sync_cluster() end
     begin_grid(p)
+    thread.kept = passes.keep_columns(p, thread, given)
     local turn, count, step = blockIdx.x // p.parts, 0, gridDim.x // p.parts
     local function row_at(k) return min(turn + k * step, n_rows - 1), turn + k * step < n_rows end
     slots.begin(p, thread, given, row_at)

@@ -90,12 +90,13 @@ end
 do -- in which turn of its blocks a row comes does not show
   local x, w = randn(bf16, row_major{7, COLUMNS}), randn(bf16, COLUMNS)
   local _, mean, deviation = rows.layer_norm(x, w, w, 0.0)
-  local _, scale = rows.rms_norm(x, w, 0.0)
+  local y, scale = rows.rms_norm(x, w, 0.0)
   local wrong = 0
   for r = 0, 6 do
     local own = view(tile(x, {1, COLUMNS}, {r, 0}), row_major{1, COLUMNS})
     local _, a, b = rows.layer_norm(own, w, w, 0.0)
-    local _, c = rows.rms_norm(own, w, 0.0)
+    local z, c = rows.rms_norm(own, w, 0.0)
+    if not allclose(tile(y, {1, COLUMNS}, {r, 0}), z, {rtol = 0, atol = 0}) then wrong = wrong + 1 end
     for t, of_all in pairs{[a] = mean, [b] = deviation, [c] = scale} do
       if t[{0, 0}] ~= of_all[{r, 0}] then wrong = wrong + 1 end
     end
@@ -103,3 +104,15 @@ do -- in which turn of its blocks a row comes does not show
   print(wrong)
 end
 -- expect: 0
+
+do -- threads keep a weight in registers from row to row, if there is room for all that rows share
+  local x, w = tensor(bf16, row_major{9, COLUMNS}), tensor(bf16, COLUMNS)
+  local function is_read_once(text)
+    local loop = text:find("while (n_rows >", 1, true)
+    return text:find("given_weight +", 1, true) < loop
+      and not text:find("given_weight +", loop, true)
+  end
+  print(is_read_once(rows.rms_norm:source(x, w, 1e-6)),
+    is_read_once(rows.layer_norm:source(x, w, w, 1e-6)))
+end
+-- expect: true	false
