@@ -7,7 +7,6 @@
 -- With `narrow`, keys are of 8 bits, and become f16 where they are operands; the last 64 columns
 -- may be in a tensor of the queries' type, K_rope. Where scales are of parts of keys, scores get
 -- them part by part, and P gets those of values.
-local internal = ...
 local merge = require "cuttle.attention_decode_merge"
 local narrow = require "cuttle.attention_decode_narrow"
 local pages = require "cuttle.attention_decode_pages"
@@ -24,16 +23,6 @@ local ATOM <const> = 16 -- of the depth, or of keys
 local ROWS_AT_ONCE <const> = WARP * WARPS // 8 -- of a tile that comes: eight threads have a row
 local PAD <const> = 8 -- behind a row of scores, so that rows lie in different banks
 local OVERHEAD <const> = 256 -- of a piece, in keys
-
--- Are values the first columns of keys?
-local function is_latent(p)
-  for _, mode in ipairs { 0, 1, 2, 3 } do
-    if size(p.K, mode) > 1 and stride(p.K, mode) ~= stride(p.V, mode) and size(p.V, mode) > 1 then
-      return false
-    end
-  end
-  return internal.launch.address(p.K) == internal.launch.address(p.V)
-end
 
 -- Why its kernel cannot compute these types and scales, or nil.
 local function trouble_of_types(config, p)
@@ -57,7 +46,7 @@ end
 
 --- See attention_decode.lua.
 function M.trouble(config, p)
-  if p.depth ~= DEPTH or p.depth_v ~= DEPTH_V or not is_latent(p) then
+  if p.depth ~= DEPTH or p.depth_v ~= DEPTH_V or not p.is_latent then
     return ("its kernel computes keys of %d of which values are the first %d columns"):format(DEPTH,
       DEPTH_V)
   end

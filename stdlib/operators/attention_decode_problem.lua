@@ -3,7 +3,9 @@
 --   Q, O       (S,D,H,B), (S,Dv,H,B), views; LSE (S,H,B), or nil
 --   K, V       (Sk,D,Hk,B), (Sk,Dv,Hk,B); with pages (page size,D,Hk,pages), and `table` (n,B)
 --   lengths    (B) i32; capacity: the most keys that a sequence has room for
---   new_K, new_V  (S,D,Hk,B), to be appended, or nil; n_new: their number
+--   is_latent  values are the first columns of K, in the same memory
+--   new_K, new_V  (S,D,Hk,B), to be appended, or nil; n_new: their number. new_K has the columns of
+--              K_rope, too. Only new_V is nil: its values are columns of new_K
 --   mask       (keys,queries,B), or nil
 --   K_rope     the last columns of keys, like K, or nil
 --   k_scale, v_scale  (Hk,B) f32; by_token: (Sk,Hk,B), as K and V lie without their depth; or, of
@@ -132,12 +134,8 @@ local function check_kinds(options)
     fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
   elseif options.scale ~= nil and options.scale <= 0 then
     fail("scale is %s; expected a positive number", options.scale)
-  elseif (options.k == nil) ~= (options.v == nil) then
-    fail("%s is missing; keys and values are appended together", options.k and "v" or "k")
   elseif options.tree_mask ~= nil and options.causal then
     fail("causal = true and tree_mask both say which queries see which; leave out one")
-  elseif options.k ~= nil and options.k_rope ~= nil then
-    fail("k and k_rope are given; keys are appended to K only, so write them before the call")
   end
 end
 
@@ -244,10 +242,6 @@ local function read_scales(p, q, k, v, options)
   p.scaled = k_scale ~= nil or v_scale ~= nil
   p.k_scale, p.k_groups = read_scale(p, q, k_scale, "k_scale", k)
   p.v_scale, p.v_groups = read_scale(p, q, v_scale, "v_scale", v)
-  if p.n_new > 0 and (p.k_groups or p.v_groups) then
-    fail("k is given, and %s has scales of parts of keys, which appending would have to find; "
-      .. "write keys and scales before the call", p.k_groups and "k_scale" or "v_scale")
-  end
 end
 
 local function read_new(p, q, x, name, depth)
@@ -259,11 +253,17 @@ end
 
 local function read_appended(p, q, options)
   p.n_new = 0
-  if options.k == nil then return end
+  if options.k == nil and options.v == nil then return end
+  if options.k == nil or options.v == nil and not p.is_latent then
+    fail("%s is missing; keys and values are appended together, but where V is columns of K only "
+      .. "k", options.k and "v" or "k")
+  end
   local k = read_new(p, q, options.k, "k", p.depth)
+  p.new_K, p.n_new = rows_first(k), k.extent[3]
+  if options.v == nil then return end
   local v = read_new(p, q, options.v, "v", p.depth_v)
   check_extents(v, { p.batches, p.kv_heads, k.extent[3] }, ", as k has as many")
-  p.new_K, p.new_V, p.n_new = rows_first(k), rows_first(v), k.extent[3]
+  p.new_V = rows_first(v)
 end
 
 local function read_mask(p, q, mask)
@@ -313,6 +313,16 @@ end
 
 -- {====== The canonical problem ======
 
+-- Are values the first columns of keys?
+local function are_columns(K, V)
+  for mode = 0, 3 do
+    if size(K, mode) > 1 and stride(K, mode) ~= stride(V, mode) and size(V, mode) > 1 then
+      return false
+    end
+  end
+  return size(V, 1) <= size(K, 1) and internal.launch.address(K) == internal.launch.address(V)
+end
+
 local function new_problem(q, k, v, options)
   local depth = q.extent[4]
   return { dtype = q.tensor.dtype, kv_dtype = k.tensor.dtype, device = q.tensor.device,
@@ -336,7 +346,7 @@ function M.read(who, Q, K, V, options)
   check_types(q, k, v)
   check_heads(q, k, v, rope)
   local p = new_problem(q, k, v, options)
-  p.K_rope = rope and rows_first(rope)
+  p.K_rope, p.is_latent = rope and rows_first(rope), are_columns(p.K, p.V)
   p.table, p.capacity = read_table(q, k, options)
   p.page_size = p.table and k.extent[3] or nil
   p.lengths = read_lengths(p, q, options)

@@ -9,10 +9,10 @@ local function on_host(t) return t.device == "cpu" and t or t:to "cpu" end
 
 local function rounded_to(dtype, x) return reference.cast(full(f64, { 1 }, x), dtype)[0] end
 
--- The scale of a key that is appended, where each key has one.
-local function own_scale(t, appended, k, h, b)
+-- The scale of n columns of a key that is appended, where each key has one, or each part of it.
+local function own_scale(t, appended, k, h, b, first, n)
   local most = 0.0
-  for d = 0, size(appended, 1) - 1 do most = math.max(most, math.abs(appended[{ k, d, h, b }])) end
+  for d = first, first + n - 1 do most = math.max(most, math.abs(appended[{ k, d, h, b }])) end
   if most == 0.0 then return 1.0 end
   return rounded_to(f32, most / (formats.largest(t.dtype) or 1.0))
 end
@@ -33,9 +33,10 @@ local function row_of(p, t, appended, scale, b, k)
   local function of_head(h) return scale[{ h, b }] end
   if k >= p.n_old then
     local i = k - p.n_old
-    return p.by_token and function(h) return own_scale(t, appended, i, h, b) end or of_head,
+    local function of_key(h) return own_scale(t, appended, i, h, b, 0, size(t, 1)) end
+    return p.by_token and of_key or of_head,
       function(h, d, by)
-        return rounded(appended[{ i, d, h, b }], t, (p.scaled or p.by_token) and by or nil)
+        return rounded(appended[{ i, d, h, b }], t, by)
       end
   end
   local row, page = k, b
@@ -45,9 +46,13 @@ local function row_of(p, t, appended, scale, b, k)
 end
 
 -- The scale of element d of head h of key k, where parts of keys have scales.
-local function scale_of_parts(p, t, scale, groups, b, k)
+local function scale_of_parts(p, t, appended, scale, groups, b, k)
+  local n = size(t, 1) // groups
+  if k >= p.n_old then
+    return function(h, d) return own_scale(t, appended, k - p.n_old, h, b, d // n * n, n) end
+  end
   local _, part = row_of(p, scale, nil, nil, b, k)
-  return function(h, d) return part(h, d // (size(t, 1) // groups)) end
+  return function(h, d) return part(h, d // n) end
 end
 
 -- (1,Hk,n,depth) in f64 of the keys in the list.
@@ -55,22 +60,31 @@ local function gathered(p, t, appended, scale, groups, b, keys, depth)
   local all = zeros(f64, row_major { 1, p.kv_heads, #keys, depth })
   for i, k in ipairs(keys) do
     local scale_of, element = row_of(p, t, appended, scale, b, k)
-    local part_scale = groups and scale_of_parts(p, t, scale, groups, b, k)
+    local part_scale = groups and scale_of_parts(p, t, appended, scale, groups, b, k)
     for h = 0, p.kv_heads - 1 do
       local own = not groups and scale_of(h)
       for d = 0, size(t, 1) - 1 do
         local by = own or part_scale(h, d)
-        all[{ 0, h, i - 1, d }] = element(h, d, by) * by
+        all[{ 0, h, i - 1, d }] = element(h, d, (p.scaled or p.by_token) and by or nil) * by
       end
     end
   end
   return all
 end
 
+-- The last columns of keys that are appended, which K_rope gets.
+local function new_rope(p)
+  if not p.new_K then return nil end
+  local extents, strides = { table.unpack(shape(p.new_K)) }, stride(p.new_K)
+  extents[2] = p.depth - p.depth_k
+  return view(p.new_K, layout(extents, strides), p.depth_k * strides[2])
+end
+
 -- Their last columns.
 local function add_rope(p, all, b, keys)
+  local last = p.K_rope and new_rope(p)
   for i, k in ipairs(p.K_rope and keys or {}) do
-    local _, element = row_of(p, p.K_rope, nil, nil, b, k)
+    local _, element = row_of(p, p.K_rope, last, nil, b, k)
     for h = 0, p.kv_heads - 1 do
       for d = p.depth_k, p.depth - 1 do all[{ 0, h, i - 1, d }] = element(h, d - p.depth_k) end
     end
@@ -129,7 +143,7 @@ local function compute(p, b, query)
   local q = queries(p, b, query, depth)
   local k = gathered(p, p.K, p.new_K, p.k_scale, p.k_groups, b, keys, depth)
   add_rope(p, k, b, keys)
-  local v = gathered(p, p.V, p.new_V, p.v_scale, p.v_groups, b, keys, depth)
+  local v = gathered(p, p.V, p.new_V or p.new_K, p.v_scale, p.v_groups, b, keys, depth)
   local options = scores_of(p, b, query, keys)
   options.scale, options.lse = p.scale, zeros(f64, row_major { 1, p.heads, 1 })
   local o, lse = reference.attention(q, k, v, options)
