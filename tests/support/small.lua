@@ -1,7 +1,7 @@
 -- small.lua: arguments that make a program shorter, on the same paths: for runs under `check` and under sanitizers, where
 -- each step of the CPU engine takes many times as long. Of examples they are sizes, of reads_and_changes it takes every
 -- eighth change, of atom/table every 16th atom, of backward_idle every third problem, of backward_pair those with a
--- fault, of selections_orders 12 of 20 orders, of other tests the number of cases.
+-- fault, of selections_orders 4 of 20 orders, of other tests the number of cases.
 return {
   ["examples/bfs.lua"] = "2000", ["examples/blackwell_gemm.lua"] = "256 256 384",
   ["examples/blackwell_steps.lua"] = "256 256 128",
@@ -23,5 +23,5 @@ return {
   ["tests/lua/kernel/dot_random.lua"] = "8",
   ["tests/lua/kernel/loop_limits.lua"] = "9", ["tests/lua/matmul/law.lua"] = "40",
   ["tests/lua/kernel/reads_and_changes.lua"] = "8",
-  ["tests/lua/program/selections_orders.lua"] = "12",
+  ["tests/lua/program/selections_orders.lua"] = "4",
 }
