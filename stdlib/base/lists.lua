@@ -17,6 +17,33 @@ function M.with(t, changes)
   return new
 end
 
+--- The keys of a table, in their order.
+function M.keys(t)
+  local keys = {}
+  for key in pairs(t) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+--- {f(x), ...} for each x of the list.
+function M.map(list, f)
+  local new = {}
+  for i, x in ipairs(list) do new[i] = f(x) end
+  return new
+end
+
+--- Does holds(x) hold for any x of the list? For all?
+function M.any(list, holds)
+  for _, x in ipairs(list) do
+    if holds(x) then return true end
+  end
+  return false
+end
+
+function M.all(list, holds)
+  return not M.any(list, function(x) return not holds(x) end)
+end
+
 --- The x of the list for which is_wanted(x) holds, in their order.
 function M.filter(list, is_wanted)
   local found = {}

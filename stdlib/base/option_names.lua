@@ -1,6 +1,7 @@
 -- option_names.lua: what functions check of a table of options: that it is one, its keys, and its
 -- values. A reader says of a value whether it is right, and what was expected.
 local errors = require "cuttle.fail"
+local lists = require "cuttle.lists"
 local near = require "cuttle.near"
 local type_name = require "cuttle.type_name"
 local M = {}
@@ -8,18 +9,12 @@ local M = {}
 -- A set as a list, in the order of the alphabet; a list as it is.
 local function as_list(known)
   if known[1] ~= nil then return known end
-  local list = {}
-  for name in pairs(known) do list[#list + 1] = name end
-  table.sort(list)
-  return list
+  return lists.keys(known)
 end
 
 local function holds(known, key)
   if known[1] == nil then return known[key] ~= nil end
-  for _, name in ipairs(known) do
-    if name == key then return true end
-  end
-  return false
+  return lists.any(known, function(name) return name == key end)
 end
 
 -- "a, b or c"

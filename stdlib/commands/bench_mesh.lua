@@ -7,6 +7,7 @@
 -- the devices work in turn, it is that of single calls, and says little.
 local internal = ...
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local plural = require "cuttle.plural"
 local script_command = require "cuttle.script_command"
 local values = require "cuttle.option_values"
@@ -110,10 +111,7 @@ local option_readers <const> = {
 local units <const> = { K = 1 << 10, M = 1 << 20, G = 1 << 30 }
 
 local function is_row(rows, word)
-  for _, row in ipairs(rows) do
-    if row[1] == word then return true end
-  end
-  return false
+  return lists.any(rows, function(row) return row[1] == word end)
 end
 
 local function read_word(o, word)

@@ -3,6 +3,7 @@
 -- one for each call, in a sandbox. So a crash is only an error, and a cancelled call is killed.
 --|mcp                    serve tools and pages to agents: the Model Context Protocol over stdio
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local pages = require "cuttle.mcp_pages"
 local process = require "cuttle.process"
 local servers = require "cuttle.mcp_server"
@@ -283,9 +284,7 @@ local function read_lines(self, server)
 end
 
 local function processes_of(calls)
-  local list = {}
-  for i, call in ipairs(calls) do list[i] = call.process end
-  return list
+  return lists.map(calls, function(call) return call.process end)
 end
 
 local function serve(self, server)
@@ -307,10 +306,7 @@ local function new_host(options)
     return opened
   end
   function self.is_running(call)
-    for _, other in ipairs(self.running) do
-      if other == call then return true end
-    end
-    return false
+    return lists.any(self.running, function(other) return other == call end)
   end
   return self
 end

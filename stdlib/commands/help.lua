@@ -14,6 +14,7 @@ local NAME_WIDTH <const> = 21 -- of names in lists
 local WORD_WIDTH <const> = 13 -- of topics, and of what stands at the left of an entry
 
 local fail = require "cuttle.fail".of "help"
+local lists = require "cuttle.lists"
 
 -- {====== Lines ======
 
@@ -206,10 +207,7 @@ end
 -- Has a value of the language the field, as threadIdx has x?
 local function has_field(value, name)
   local meta = type(value) == "userdata" and debug.getmetatable(value)
-  for _, field in ipairs(meta and meta.__fields or {}) do
-    if field == name then return true end
-  end
-  return false
+  return lists.any(meta and meta.__fields or {}, function(field) return field == name end)
 end
 
 -- The entry of a name as a user writes it: threadIdx.x, size, Layout.named, layout:named, L.named.

@@ -20,6 +20,7 @@ local WORKSPACE_ALIGN <const> = 256
 local MOST_BYTES <const> = 1 << 20 -- of a tensor whose data the test gets
 
 local fail = require "cuttle.fail".of "export"
+local lists = require "cuttle.lists"
 
 local operators <const> = { matmul = { "A", "B", "C" }, attention = { "Q", "K", "V" } }
 local results_of <const> = { matmul = { "C" }, attention = { "O", "LSE" } }
@@ -72,12 +73,10 @@ end
 
 -- What the struct of arguments has: all specialisations of an entry agree in it.
 local function params_of(arguments)
-  local params = {}
-  for i, a in ipairs(arguments) do
-    params[i] = { id = a.id, kind = a.leaves and a.kind or "number",
+  return lists.map(arguments, function(a)
+    return { id = a.id, kind = a.leaves and a.kind or "number",
                   dtype = not a.leaves and a.dtype or nil }
-  end
-  return params
+  end)
 end
 
 local function same_params(p, q)

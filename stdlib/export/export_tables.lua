@@ -6,6 +6,7 @@ local c = require "cuttle.export_c"
 local M = {}
 
 local fail = require "cuttle.fail".of "export"
+local lists = require "cuttle.lists"
 
 -- {====== Arguments ======
 
@@ -152,16 +153,14 @@ local function put_maps(out, id, code)
 end
 
 local function put_packs(out, id, code)
-  local rows = {}
-  for i, p in ipairs(code.packs) do rows[i] = ("{%d, %d}"):format(p.slot, p.offset) end
+  local rows = lists.map(code.packs, function(p) return ("{%d, %d}"):format(p.slot, p.offset) end)
   return put_table(out, "NAME_pack", id, rows)
 end
 
 local function put_sites(out, id, code)
-  local rows = {}
-  for i, site in ipairs(code.asserts) do
-    rows[i] = ("{%s, %d}"):format(c.text(site.text), site.line)
-  end
+  local rows = lists.map(code.asserts, function(site)
+    return ("{%s, %d}"):format(c.text(site.text), site.line)
+  end)
   return put_table(out, "NAME_site", id, rows)
 end
 
@@ -243,10 +242,9 @@ end
 local function requires_of(special)
   local first
   for _, code in ipairs(special.codes) do
-    local words = {}
-    for i, r in ipairs(code.requires) do
-      words[i] = r.expression .. "%" .. r.modulus .. "<=" .. r.most
-    end
+    local words = lists.map(code.requires, function(r)
+      return r.expression .. "%" .. r.modulus .. "<=" .. r.most
+    end)
     local text = table.concat(words, " ")
     if first and text ~= first then
       fail("%s has different rules for its extents on different devices; export it once for each",

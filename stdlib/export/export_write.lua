@@ -86,17 +86,11 @@ end
 
 -- Does the entry, or one of the program, get a list of tensors?
 local function takes_lists(entry)
-  for _, param in ipairs(entry.params) do
-    if param.kind == "list" then return true end
-  end
-  return false
+  return lists.any(entry.params, function(param) return param.kind == "list" end)
 end
 
 local function has_lists(program)
-  for _, entry in ipairs(program.entries) do
-    if takes_lists(entry) then return true end
-  end
-  return false
+  return lists.any(program.entries, takes_lists)
 end
 
 local function has_asserts(program)
@@ -162,8 +156,7 @@ local function fill_in(text, values)
 end
 
 local function dtype_enums()
-  local lines = {}
-  for i, d in ipairs(c.dtypes) do lines[i] = "  " .. d.enum end
+  local lines = lists.map(c.dtypes, function(d) return "  " .. d.enum end)
   return table.concat(lines, ",\n")
 end
 
@@ -385,8 +378,7 @@ local function limits(state)
 end
 
 local function dtype_names()
-  local words = {}
-  for i, d in ipairs(c.dtypes) do words[i] = c.text(d.name) end
+  local words = lists.map(c.dtypes, function(d) return c.text(d.name) end)
   return table.concat(words, ", ")
 end
 

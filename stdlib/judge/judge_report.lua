@@ -1,4 +1,6 @@
 -- judge_report.lua: the report of judge.lua for people.
+local judge_task = require "cuttle.judge_task"
+local lists = require "cuttle.lists"
 local plural = require "cuttle.plural"
 local M = {}
 
@@ -9,11 +11,7 @@ local titles <const> = {
 }
 
 local function sizes_text(sizes)
-  local names, out = {}, {}
-  for name in pairs(sizes) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do out[i] = ("%s=%d"):format(name, sizes[name]) end
-  return #out > 0 and " at " .. table.concat(out, " ") or ""
+  return next(sizes) ~= nil and " at " .. judge_task.sizes_text(sizes) or ""
 end
 
 local says = {}
@@ -26,10 +24,9 @@ end
 
 function says.predicted(p)
   if not p.ms then return nil end
-  local limits = {}
-  for i, launch in ipairs(p.launches) do
-    limits[i] = ("%s %.4f ms, limited by %s"):format(launch.kernel, launch.ms, launch.limit)
-  end
+  local limits = lists.map(p.launches, function(launch)
+    return ("%s %.4f ms, limited by %s"):format(launch.kernel, launch.ms, launch.limit)
+  end)
   return ("%.4f ms on %s%s: %s"):format(p.ms, p.device, sizes_text(p.sizes),
     table.concat(limits, "; "))
 end

@@ -209,10 +209,7 @@ function Random:of(list) return list[self:integer(1, #list)] end
 -- {====== Cases ======
 
 function M.sizes_text(sizes)
-  local names, out = {}, {}
-  for name in pairs(sizes) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do out[i] = ("%s=%d"):format(name, sizes[name]) end
+  local out = lists.map(lists.keys(sizes), function(name) return name .. "=" .. sizes[name] end)
   return #out > 0 and table.concat(out, " ") or "none"
 end
 

@@ -212,14 +212,14 @@ local function bits_of(x)
     or language[x].bits
 end
 
-local function gcd(a, b)
+function M.gcd(a, b)
   while b ~= 0 do a, b = b, a % b end
   return a
 end
 
 function steps.recast(lines, result, a, from, to)
   from, to = bits_of(from), bits_of(to)
-  local larger, smaller = to // gcd(from, to), from // gcd(from, to)
+  local larger, smaller = to // M.gcd(from, to), from // M.gcd(from, to)
   local call = tostring(a)
   call = larger > 1 and ("upcast(%s, %d)"):format(call, larger) or call
   call = smaller > 1 and ("downcast(%s, %d)"):format(call, smaller) or call

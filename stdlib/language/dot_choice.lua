@@ -2,6 +2,7 @@
 -- how the warps of the block share the tile; and how an operand comes from memory to registers. It
 -- is plain Lua: a trace calls it as a static_fn.
 local internal = ...
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -60,10 +61,7 @@ function M.goes_together(a, b)
   local one, other = plain_sums[a.name], plain_sums[b.name]
   if one == nil or other == nil then return false end
   if a == b then return true end
-  for _, r in ipairs(atoms) do
-    if r.a == a.name and r.b == b.name then return true end
-  end
-  return false
+  return lists.any(atoms, function(r) return r.a == a.name and r.b == b.name end)
 end
 
 -- {====== Threads over the tile ======

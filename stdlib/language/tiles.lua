@@ -3,6 +3,7 @@
 -- value.
 local language = require "cuttle"
 local internal = ...
+local lists = require "cuttle.lists"
 local M = {}
 
 M.fail = require "cuttle.fail".fail
@@ -137,10 +138,7 @@ end
 --- Are all integers of a shape or stride known while tracing?
 function M.is_known(x)
   if type(x) ~= "table" then return internal.kernel.is_static(x) end
-  for _, entry in ipairs(x) do
-    if not M.is_known(entry) then return false end
-  end
-  return true
+  return lists.all(x, M.is_known)
 end
 
 --- The layout of a tensor's first two modes without its swizzle; nil if it is not known.

@@ -8,6 +8,7 @@
 local ct = require "cuttle"
 local internal = ...
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local library = require "cuttle.lua_library"
 local restore_library <const> = library.restore -- a script may change that, too
 local script_error = require "cuttle.script_error"
@@ -110,8 +111,7 @@ function tools.check(a)
       orders = a.schedules, preemptions = a.preemptions, needless = a.needless,
       call = call }, ...)
     if gates and ok then judge_gates(a, gates, findings, ...) end
-    local list = {}
-    for i, f in ipairs(findings) do list[i] = plain_finding(a, f) end
+    local list = lists.map(findings, function(f) return plain_finding(a, f) end)
     local data = { findings = list, launches = launches, is_partial = findings.is_partial }
     local is_known = ok or launches > 0 or #findings > 0 -- else the script's error says all
     return { text = is_known and check.report(findings, launches) or nil, data = data }, ok, what

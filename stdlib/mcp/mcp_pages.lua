@@ -151,12 +151,10 @@ function M.open(folder)
   if place then self.all, self.by_name = load(place) end
   return {
     list = function()
-      local list = {}
-      for i, page in ipairs(self.all) do
-        list[i] = { uri = SCHEME .. page.name, name = page.name, title = page.title,
+      return lists.map(self.all, function(page)
+        return { uri = SCHEME .. page.name, name = page.name, title = page.title,
                     mimeType = page.type }
-      end
-      return list
+      end)
     end,
     read = function(uri)
       return uri:sub(1, #SCHEME) == SCHEME and self.by_name[uri:sub(#SCHEME + 1)] or nil

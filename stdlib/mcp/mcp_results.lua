@@ -5,6 +5,7 @@
 --   M.list(kept), M.read(kept, uri)   the resources that are kept
 local tools = require "cuttle.mcp_tools"
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local valid_text = require "cuttle.valid_text"
 local M = {}
 
@@ -51,8 +52,7 @@ end
 
 -- The data, whose lists are cut until they fit into what is left.
 local function fitting(data, room)
-  local shown = {}
-  for name, value in pairs(data) do shown[name] = value end
+  local shown = lists.with(data)
   for name, value in pairs(data) do
     if type(value) == "table" and #value > 0 then
       local list = table.move(value, 1, #value, 1, {})
@@ -91,11 +91,9 @@ function M.shown(kept, call, answer)
 end
 
 function M.list(kept)
-  local list = {}
-  for i, r in ipairs(kept) do
-    list[i] = { uri = r.uri, name = r.name, title = r.title, mimeType = r.mimeType }
-  end
-  return list
+  return lists.map(kept, function(r)
+    return { uri = r.uri, name = r.name, title = r.title, mimeType = r.mimeType }
+  end)
 end
 
 function M.read(kept, uri)

@@ -11,6 +11,7 @@
 --   server:finish(call, answer)   the tool's answer, {text =, data =, files =, is_error =}
 -- The protocol: https://modelcontextprotocol.io/specification
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local language = require "cuttle"
 local results = require "cuttle.mcp_results"
 local script_error = require "cuttle.script_error"
@@ -88,10 +89,9 @@ end
 function methods.ping() return empty end
 
 methods["tools/list"] = function()
-  local list = {}
-  for i, tool in ipairs(tools.list) do
-    list[i] = { name = tool.name, description = tool.description, inputSchema = tools.schema(tool) }
-  end
+  local list = lists.map(tools.list, function(tool)
+    return { name = tool.name, description = tool.description, inputSchema = tools.schema(tool) }
+  end)
   return { tools = list }
 end
 

@@ -6,6 +6,7 @@
 -- the group. Those of places c + 2, c + 3, ... are added to it one after the other, counted modulo
 -- g; those of place c come last. Each sum is rounded to the tensors' type.
 local internal = ...
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -93,8 +94,7 @@ local function groups_of(calls)
   for _, call in ipairs(calls) do by_rank[call.rank] = call end
   for _, call in ipairs(calls) do
     if call.rank == call.group[1] then
-      local members = {}
-      for i, rank in ipairs(call.group) do members[i] = by_rank[rank] end
+      local members = lists.map(call.group, function(rank) return by_rank[rank] end)
       groups[#groups + 1] = members
     end
   end
@@ -138,8 +138,7 @@ local function kept(calls)
   local out = {}
   local function row(t) return t and (internal.mesh.row(t)) end
   for i, call in ipairs(calls) do
-    local own = {}
-    for key, value in pairs(call) do own[key] = value end
+    local own = lists.with(call)
     own.src, own.dst = row(call.src), row(call.dst)
     for _, list in ipairs { "sends", "recvs" } do
       own[list] = call[list] and {}

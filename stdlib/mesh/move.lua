@@ -358,11 +358,9 @@ local function is_zero(job, rank)
 end
 
 local function copies_of(job)
-  local copies = {}
-  for i, rank in ipairs(job.engine.ranks) do
-    copies[i] = not is_zero(job, rank) and boxes_between(job, rank, rank)
-  end
-  return copies
+  return lists.map(job.engine.ranks, function(rank)
+    return not is_zero(job, rank) and boxes_between(job, rank, rank)
+  end)
 end
 
 local function copy_parts(engine, copies, parts, out)

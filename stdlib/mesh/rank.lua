@@ -7,6 +7,7 @@
 --             of messages: send, recv: {rank =, row =, at =, n =, dtype =, shape =}
 local internal = ...
 local ipc = require "cuttle.ipc"
+local lists = require "cuttle.lists"
 local meshes = require "cuttle.mesh_type"
 local option_names = require "cuttle.option_names"
 local tiles = require "cuttle.tiles"
@@ -120,9 +121,7 @@ local function replay(q)
     tiles.fail("graph", "it has %s, %s, where rank %d cannot wait; launch it in the function of "
       .. "m:run itself, outside of coroutines and of functions that C calls", q.op, q.place, rank)
   end
-  local again = {}
-  for key, value in pairs(q) do again[key] = value end
-  coroutine.yield(setmetatable(again, request_type))
+  coroutine.yield(setmetatable(lists.with(q), request_type))
 end
 
 -- On a device the engine enqueues the call, and the driver records it.

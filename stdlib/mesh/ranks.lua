@@ -8,6 +8,7 @@
 local internal = ...
 local engines = require "cuttle.engine"
 local ipc = require "cuttle.ipc"
+local lists = require "cuttle.lists"
 local match = require "cuttle.rank_match"
 local meshes = require "cuttle.mesh_type"
 local processes = require "cuttle.processes"
@@ -110,10 +111,7 @@ end
 -- As in a stream: a call of a rank comes after the launches that the rank made before it. They wait
 -- to run (launch_joint.h).
 local function has_launches(job)
-  for _, call in ipairs(job.calls) do
-    if internal.mesh.joint_count(call.rank) > 0 then return true end
-  end
-  return false
+  return lists.any(job.calls, function(call) return internal.mesh.joint_count(call.rank) > 0 end)
 end
 
 -- Runs the jobs whose ranks have no launches that wait. If there is no such job, the launches of

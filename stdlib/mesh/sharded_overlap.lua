@@ -160,9 +160,7 @@ local function meet(C) meeting.meet(C, each_rank) end
 
 -- The parts of a rank's group, in the order of the rows.
 local function panels_of(x, axes, rank)
-  local list = {}
-  for i, other in ipairs(x.mesh:group(rank, axes)) do list[i] = peers.peer_tensor(x, other) end
-  return list
+  return lists.map(x.mesh:group(rank, axes), function(other) return peers.peer_tensor(x, other) end)
 end
 
 local products = setmetatable({}, { __mode = "k" }) -- by C: the last one that was computed

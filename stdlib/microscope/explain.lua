@@ -115,13 +115,6 @@ local function add_steps(report, layout)
   end
 end
 
-local function gcd(a, b)
-  while b ~= 0 do
-    a, b = b, a % b
-  end
-  return a
-end
-
 -- The integers of a layout that have an effect, as a list of { path =, extent =, stride = }.
 local function steps_of(layout)
   local out = {}
@@ -146,7 +139,7 @@ local function run_length(l)
   local run = max_common_vector(forward, forward)
   if l.swizzle then
     forward = layout(("%s o %d o %s"):format(l.swizzle, l.offset, forward))
-    run = gcd(max_common_vector(forward, forward), run)
+    run = derive.gcd(max_common_vector(forward, forward), run)
   end
   return run
 end
@@ -171,19 +164,19 @@ end
 -- allows no more. `first`: the distances at which a layout like this one can begin.
 local function vector_width(layout, run, bits, first)
   local most = math.max(1, ACCESS_BITS // bits)
-  local width, limit = gcd(run, most), nil
+  local width, limit = derive.gcd(run, most), nil
   if run > width and most > width then
     limit = ("%d is not a multiple of %d"):format(run, math.min(2 * width, most))
   end
   for _, step in ipairs(drop_run(steps_of(strided(layout)), run)) do
     if step.stride % width ~= 0 then
       limit = ("stride %d of mode %s is not a multiple of %d"):format(step.stride, step.path, width)
-      width = gcd(width, math.abs(step.stride))
+      width = derive.gcd(width, math.abs(step.stride))
     end
   end
   if first % width ~= 0 then
     limit = ("parts begin at multiples of %d"):format(first)
-    width = gcd(width, first)
+    width = derive.gcd(width, first)
   end
   return width, limit
 end
@@ -195,7 +188,7 @@ local function first_offset(part)
   local first = 0
   if op == "parallelize" and is_static(layout(of)) and size(tiler) <= MAX_THREADS then
     for thread = 0, size(tiler) - 1 do
-      first = gcd(select(2, parallelize(of, tiler, thread, projection)), first)
+      first = derive.gcd(select(2, parallelize(of, tiler, thread, projection)), first)
     end
   elseif op == "tile" and is_static(layout(of)) then
     local known, _, offset = pcall(tile, of, tiler, index, projection)
@@ -416,14 +409,12 @@ local function explain_layout(report, layout, options)
   end
 end
 
--- The options, and in words what some of them must be.
-local known = { tile = "", thread = "", coord = "", offset = "an integer", text = "true or false",
-  dtype = "an element type like f32" }
+local function anything() return true end
 
-local fits = {
-  text = function(value) return type(value) == "boolean" end,
-  offset = function(value) return math.type(value) == "integer" end,
-  dtype = function(value) return types.is_a(value, "dtype") end,
+local readers <const> = {
+  tile = anything, thread = anything, coord = anything, text = option_names.flag,
+  offset = function(value) return math.type(value) == "integer", "an integer" end,
+  dtype = function(value) return types.is_a(value, "dtype"), "an element type like f32" end,
 }
 
 local function read_options(given, x)
@@ -431,13 +422,7 @@ local function read_options(given, x)
   if type(options) ~= "table" then
     fail("the options are %s; a table like {thread = 0} was expected", options)
   end
-  for name, value in pairs(options) do
-    option_names.check_key("explain", name, known)
-    if fits[name] and not fits[name](value) then
-      fail("the option %s is %s; %s was expected", name, value, known[name])
-    end
-  end
-  return options
+  return option_names.read("explain", options, readers)
 end
 
 -- A swizzle alone is explained by what it does to the integers whose bits it reads or changes.

@@ -6,6 +6,7 @@ local listed = require "cuttle.explain_text".listed
 local M = {}
 
 local fail = require "cuttle.fail".of "explain"
+local lists = require "cuttle.lists"
 
 -- {====== Coverage ======
 
@@ -32,10 +33,9 @@ end
 -- {====== Owners ======
 
 local function who_text(who)
-  local texts = {}
-  for i, owner in ipairs(who or {}) do
-    texts[i] = ("thread %d value %d"):format(owner[1], owner[2])
-  end
+  local texts = lists.map(who or {}, function(owner)
+    return ("thread %d value %d"):format(owner[1], owner[2])
+  end)
   return #texts == 0 and "nobody" or listed(texts, " and ")
 end
 
@@ -44,10 +44,7 @@ function M.coord_text(index, shape)
 end
 
 function M.elements_text(indices, shape)
-  local texts = {}
-  for i, index in ipairs(indices) do
-    texts[i] = M.coord_text(index, shape)
-  end
+  local texts = lists.map(indices, function(index) return M.coord_text(index, shape) end)
   return listed(texts, " ")
 end
 
@@ -59,10 +56,7 @@ local function tuple_text(tuple)
   if type(tuple) ~= "table" then
     return tostring(tuple)
   end
-  local texts = {}
-  for i, part in ipairs(tuple) do
-    texts[i] = tuple_text(part)
-  end
+  local texts = lists.map(tuple, tuple_text)
   return "(" .. table.concat(texts, ",") .. ")"
 end
 

@@ -8,6 +8,7 @@
 --                          (relative to the working folder, if inside it), `source` and
 --                          `other_source`, the lines without blanks at both ends
 local internal = ...
+local lists = require "cuttle.lists"
 local near = require "cuttle.near"
 local sources = require "cuttle.source_lines"
 local M = { kinds = internal.watch.check_kinds(), of = {} }
@@ -19,8 +20,7 @@ end
 -- {====== The rows as text ======
 
 function M.list()
-  local lines = {}
-  for i, row in ipairs(M.kinds) do lines[i] = ("%-26s %s"):format(row.id, row.title) end
+  local lines = lists.map(M.kinds, function(row) return ("%-26s %s"):format(row.id, row.title) end)
   return table.concat(lines, "\n")
 end
 
@@ -32,8 +32,7 @@ end
 
 -- What to add to the message that there is no such id.
 function M.hint(id)
-  local ids = {}
-  for i, row in ipairs(M.kinds) do ids[i] = row.id end
+  local ids = lists.map(M.kinds, function(row) return row.id end)
   local nearest = near.nearest(id:upper(), ids)
   return nearest and ("; did you mean %s?"):format(nearest) or ""
 end

@@ -6,6 +6,7 @@
 local json = require "cuttle.json"
 local language = require "cuttle"
 local kinds = require "cuttle.findings"
+local lists = require "cuttle.lists"
 local M = {}
 
 local SCHEMA <const> = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -91,10 +92,9 @@ end
 
 function M.encode(report)
   local list, index = rules()
-  local results = {}
-  for i, f in ipairs(report.findings) do
-    results[i] = result_of(f, index, report.has_baseline)
-  end
+  local results = lists.map(report.findings, function(f)
+    return result_of(f, index, report.has_baseline)
+  end)
   local driver = { name = "cuttle check", version = language._VERSION:match "%d[%w.]*",
                    rules = list }
   local invocation = { executionSuccessful = not report.failed and not report.limit,

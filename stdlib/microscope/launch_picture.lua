@@ -174,9 +174,7 @@ local function roles_of(found, list, site_of)
   local n_threads = found.block[1] * found.block[2] * found.block[3]
   local roles, before = {}, nil
   for warp = 0, (n_threads - 1) // WARP do
-    local numbers = {}
-    for number in pairs(used[warp] or {}) do numbers[#numbers + 1] = number end
-    table.sort(numbers)
+    local numbers = lists.keys(used[warp] or {})
     local key = table.concat(numbers, " ")
     if key ~= before then
       roles[#roles + 1] = { first = warp, work = work_of(list, used[warp] or {}), key = key }
@@ -231,8 +229,7 @@ function M.data(x)
     internal.launch.copies(table.unpack(args, 1, args.n)))
   local tensors, number_of, of = tensors_of(found, argument_layouts(names, args))
   local lines, source, first, last = source_of(found)
-  local tensor_names = {}
-  for i, t in ipairs(tensors) do tensor_names[i] = t.name end
+  local tensor_names = lists.map(tensors, function(t) return t.name end)
   local chain_of = names_of.of(lines, first, last, tensor_names)
   local list, site_of = sites_of(found, number_of, function(site)
     local name = found.tensors[site.buf].name

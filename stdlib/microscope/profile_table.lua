@@ -66,9 +66,7 @@ end
 
 -- "1.02k wgmma 64x256x16", shape by shape.
 local function add_wgmma(parts, wgmma)
-  local shapes = {}
-  for shape in pairs(wgmma) do shapes[#shapes + 1] = shape end
-  table.sort(shapes)
+  local shapes = lists.keys(wgmma)
   for _, shape in ipairs(shapes) do
     parts[#parts + 1] = ("%s wgmma %s"):format(short(wgmma[shape]), shape)
   end
@@ -84,8 +82,7 @@ function M.products_text(line)
 end
 
 local function rows_of(line)
-  local rows = {}
-  for i, access in ipairs(line.accesses) do rows[i] = access_cells(access) end
+  local rows = lists.map(line.accesses, access_cells)
   local first = rows[1] or {}
   rows[1] = first
   first.line, first.runs = tostring(line.line), short(line.executions)
@@ -113,10 +110,7 @@ end
 -- {====== L2 ======
 
 local function has_boxes(l2)
-  for _, row in ipairs(l2.maps) do
-    if row.box then return true end
-  end
-  return false
+  return lists.any(l2.maps, function(row) return row.box end)
 end
 
 local function l2_rows(l2)
@@ -378,8 +372,7 @@ local function kernel_text(profile, kernel)
 end
 
 function M.text(profile)
-  local out = {}
-  for i, kernel in ipairs(profile.kernels) do out[i] = kernel_text(profile, kernel) end
+  local out = lists.map(profile.kernels, function(kernel) return kernel_text(profile, kernel) end)
   return table.concat(out, "\n\n")
 end
 

@@ -4,6 +4,7 @@
 -- A value is a node {op =, its operands..., code =, thread =, block =}. What only moves a value is
 -- none. Nodes that many share exist once.
 local internal = ...
+local lists = require "cuttle.lists"
 local plural = require "cuttle.plural"
 local M = {}
 
@@ -388,9 +389,7 @@ local function merged(levels)
       last.n = last.n * level.n
       last.distances = ("%s, %d"):format(last.distances or last.distance, level.distance)
     else
-      local copy = {}
-      for key, value in pairs(level) do copy[key] = value end
-      out[#out + 1] = copy
+      out[#out + 1] = lists.with(level)
     end
   end
   return out

@@ -77,10 +77,7 @@ local function range_text(values)
 end
 
 local function sorted_keys(set)
-  local keys = {}
-  for key in pairs(set) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
+  return lists.keys(set)
 end
 
 -- The set of flat coordinates as one box, "(5,0..63)"; nil when it is none.
@@ -213,11 +210,10 @@ end
 -- {====== Text ======
 
 local function places_text(places, tensors, grid)
-  local parts = {}
-  for i, place in ipairs(places) do
-    parts[i] = place.tensor .. set_text(place.crds, tensors[place.tensor].modes)
+  local parts = lists.map(places, function(place)
+    return place.tensor .. set_text(place.crds, tensors[place.tensor].modes)
       .. (place.owner and " of block " .. index_text(place.owner, grid) or "")
-  end
+  end)
   return table.concat(parts, ", ")
 end
 
@@ -291,10 +287,9 @@ end
 local function is_tensor(value) return types.is_a(value, "tensor") end
 
 local function crd_text(crd)
-  local parts = {}
-  for i, at in ipairs(crd) do
-    parts[i] = type(at) == "table" and crd_text(at) or tostring(at)
-  end
+  local parts = lists.map(crd, function(at)
+    return type(at) == "table" and crd_text(at) or tostring(at)
+  end)
   return "(" .. table.concat(parts, ",") .. ")"
 end
 

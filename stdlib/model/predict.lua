@@ -15,6 +15,7 @@
 -- its scheduler of blocks serve all waves together. Rates and latencies are columns of
 -- profile_device.lua.
 local internal = ...
+local lists = require "cuttle.lists"
 local counts = require "cuttle.predict_counts"
 local devices = require "cuttle.profile_device"
 local machine = require "cuttle.profile_machine"
@@ -141,8 +142,7 @@ local function too_large(w, d, occupancy)
   local wants = { threads = ("%d warps"):format(warps_of(w)),
     registers = ("%d registers a thread"):format(w.registers or 0),
     shared = ("%d bytes of shared memory"):format(w.shared_bytes) }
-  local list = {}
-  for i, name in ipairs(occupancy.limited_by) do list[i] = wants[name] end
+  local list = lists.map(occupancy.limited_by, function(name) return wants[name] end)
   return ("a block of %d threads with %s fits on no multiprocessor of %s"):format(w.threads,
     table.concat(list, " and "), d.name)
 end

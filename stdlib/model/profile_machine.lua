@@ -225,10 +225,7 @@ local function pick(mem)
 end
 
 local function is_same(a, b)
-  for _, name in ipairs(counts) do
-    if a[name] ~= b[name] then return false end
-  end
-  return true
+  return lists.all(counts, function(name) return a[name] == b[name] end)
 end
 
 -- The width of most of the bytes.
@@ -384,10 +381,9 @@ end
 local function is_past_some(program, place, sunk_by, sites)
   local chunk, came = place:match "^(.*):", 0
   for _, site in ipairs(sites) do came = math.max(came, site.came) end
-  for _, row in ipairs(sunk_by and program.rows or {}) do
-    if row.chunk == chunk and row.line >= sunk_by and row.came < came then return true end
-  end
-  return false
+  return lists.any(sunk_by and program.rows or {}, function(row)
+    return row.chunk == chunk and row.line >= sunk_by and row.came < came
+  end)
 end
 
 local function settle_by(program, found)

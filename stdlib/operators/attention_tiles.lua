@@ -2,6 +2,7 @@
 -- queries: made on the host in the order of attention_schedule.lua, and kept; read in kernels.
 local internal = ...
 local schedule = require "cuttle.attention_schedule"
+local lists = require "cuttle.lists"
 local M = {}
 
 local MOST_KEPT <const> = 64
@@ -71,8 +72,7 @@ end
 --- The sequences as a table (4,sequences) of i32: q, n_q, k and n_k; of one element if not packed.
 function M.spans(p)
   if not p.sequences then return internal.launch.table_on(i32, {{0}}, nil, p.device) end
-  local rows = {}
-  for i, s in ipairs(p.sequences) do rows[i] = { s.q, s.n_q, s.k, s.n_k } end
+  local rows = lists.map(p.sequences, function(s) return { s.q, s.n_q, s.k, s.n_k } end)
   local spans = internal.launch.table_on(i32, rows, nil, p.device)
   return view(spans, layout({4, #rows}, {stride(spans)[2], stride(spans)[1]}))
 end

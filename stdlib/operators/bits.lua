@@ -2,6 +2,7 @@
 -- operator sums an element, is a list of levels {name, what}, from the products to the result: two
 -- orders give equal bits if all levels are equal. A contract is {bits =, the option; order =, the
 -- order that it wants}.
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -30,8 +31,7 @@ end
 
 --- One line: "wgmma of k = 16, sums f32".
 function M.text(order)
-  local out = {}
-  for i, level in ipairs(order) do out[i] = level[1] .. " " .. level[2] end
+  local out = lists.map(order, function(level) return level[1] .. " " .. level[2] end)
   return table.concat(out, ", ")
 end
 

@@ -27,8 +27,7 @@ end
 
 -- A new C, column-major; of no modes, one element.
 local function new_result(names, extents, like)
-  local shape = {}
-  for i, name in ipairs(names) do shape[i] = extents[name] end
+  local shape = lists.map(names, function(name) return extents[name] end)
   if #shape == 0 then shape[1] = 1 end
   return device_of.new(like.device, products.result_type(like.dtype), layout(shape))
 end
@@ -69,10 +68,7 @@ end
 -- {====== One or two operands ======
 
 local function has_matmul_options(options)
-  for _, name in ipairs(matmul_options) do
-    if options[name] ~= nil then return true end
-  end
-  return false
+  return lists.any(matmul_options, function(name) return options[name] ~= nil end)
 end
 
 -- Why no template of matmul computes product p; nil: one does.
@@ -267,8 +263,7 @@ local function run(problem, C, options, place)
 end
 
 local function named_problem(text, operands)
-  local ranks = {}
-  for i, x in ipairs(operands) do ranks[i] = rank(x) end
+  local ranks = lists.map(operands, rank)
   local names, result = texts.read(text, ranks)
   return to_problem("einsum", operands, names, result)
 end

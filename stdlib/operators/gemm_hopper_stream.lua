@@ -8,7 +8,7 @@
 -- began before it. The order of additions depends on sizes and on how many blocks there are.
 local on_device = require "cuttle.operator_device"
 local rasters = require "cuttle.raster"
-local steps = require "cuttle.operator_steps"
+local launches = require "cuttle.operator_steps"
 local M = {}
 
 local GROUP <const>, WIDE <const> = 128, 4 -- threads of a warp group; numbers of an access
@@ -37,7 +37,7 @@ function M.before(config, p, n_blocks, groups, stream)
   local words = words_of(groups, n_blocks)
   local numbers = config.tile[1] * config.tile[2] * n_blocks
   local room = on_device.scratch(p.device, f32, words + numbers)
-  local clear = steps.clear(view(room, words))
+  local clear = launches.clear(view(room, words))
   clear.launch.stream = stream
   return clear, room
 end

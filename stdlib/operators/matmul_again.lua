@@ -11,6 +11,7 @@
 -- What is kept holds none of these tensors. It counts only where C lies apart from A and B, by
 -- their spans.
 local internal = ...
+local lists = require "cuttle.lists"
 local on_device = require "cuttle.operator_device"
 local results = require "cuttle.operator_table"
 local tiles = require "cuttle.tiles"
@@ -85,10 +86,7 @@ end
 -- Is no stride negative?
 local function ascends(strides)
   if math.type(strides) == "integer" then return strides >= 0 end
-  for _, s in ipairs(strides) do
-    if not ascends(s) then return false end
-  end
-  return true
+  return lists.all(strides, ascends)
 end
 
 -- Bytes from its first element to behind its last; nil if a stride is negative.

@@ -4,6 +4,7 @@
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
 local reduce = require "cuttle.gemm_reduce"
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -236,8 +237,7 @@ end
 
 --- What distinguishes kernels of one function: names and operations.
 function M.text(named)
-  local words = {}
-  for i, of in ipairs(named or {}) do words[i] = of.name .. ":" .. (of.op or "") end
+  local words = lists.map(named or {}, function(of) return of.name .. ":" .. (of.op or "") end)
   return table.concat(words, ",")
 end
 

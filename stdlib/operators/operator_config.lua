@@ -1,6 +1,7 @@
 -- operator_config.lua: the configuration that a caller gives an operator: the name of a row of the
 -- operator's list, or a table. A table is compared with the rows: its template must be that of
 -- some. What all of these have of lists and of some numbers must be there, and be like theirs.
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -37,8 +38,7 @@ end
 
 local function text_of(value)
   if type(value) ~= "table" then return tostring(value) end
-  local parts = {}
-  for i, x in ipairs(value) do parts[i] = tostring(x) end
+  local parts = lists.map(value, tostring)
   return "{" .. table.concat(parts, ", ") .. "}"
 end
 

@@ -7,6 +7,7 @@
 --     {"line", x1, y1, x2, y2, width =, color =},
 --     {"text", x, y (its middle), text, size =, anchor = "start", "middle" or "end", color =,
 --      bold = true or nil, turned = true (reads upwards) or nil} }
+local lists = require "cuttle.lists"
 local palette = require "cuttle.palette"
 local Drawing = {}
 Drawing.__index = Drawing
@@ -73,10 +74,7 @@ end
 
 --- The drawing as lists, which JSON can hold.
 function Drawing:plain(title)
-  local items = {}
-  for i, item in ipairs(self.items) do
-    items[i] = plain_item(item)
-  end
+  local items = lists.map(self.items, plain_item)
   return { title = title, width = self.width, height = self.height, items = items }
 end
 

@@ -5,6 +5,7 @@
 local atom_facts = require "cuttle.atom_facts"
 local derive = require "cuttle.derive"
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local type_name = require "cuttle.type_name"
 local pages = require "cuttle.page_file"
 local palette = require "cuttle.palette"
@@ -42,9 +43,7 @@ local function axes_text(panel)
 end
 
 local function pairs_of(groups)
-  local out = {}
-  for i, group in ipairs(groups) do out[i] = { group.at, group.level } end
-  return out
+  return lists.map(groups, function(group) return { group.at, group.level } end)
 end
 
 local function owners_list(owners)
@@ -144,10 +143,9 @@ end
 
 -- The rows between the title and the controls.
 local function derived_rows(model, layout, title)
-  local rows = {}
-  for i, fact in ipairs(model.facts or {}) do
-    rows[i] = { fact[1]:gsub("^%l", string.upper), fact[2] }
-  end
+  local rows = lists.map(model.facts or {}, function(fact)
+    return { fact[1]:gsub("^%l", string.upper), fact[2] }
+  end)
   for _, note in ipairs(model.facts and model.notes or {}) do rows[#rows + 1] = { "Note", note } end
   if model.facts then return rows end
   add_derivation(rows, layout)
@@ -185,15 +183,11 @@ local function beginning_of(model, layout)
 end
 
 local function colors_of(list)
-  local out = {}
-  for i, color in ipairs(list) do out[i] = color.fill end
-  return out
+  return lists.map(list, function(color) return color.fill end)
 end
 
 local function legend_data(legend)
-  local out = {}
-  for i, entry in ipairs(legend or {}) do out[i] = { entry.color, entry.text } end
-  return out
+  return lists.map(legend or {}, function(entry) return { entry.color, entry.text } end)
 end
 
 -- What colours mean, by the name of a colouring.

@@ -2,6 +2,7 @@
 -- with a page's own body, style, script and data in it.
 local language = require "cuttle"
 local json = require "cuttle.json"
+local lists = require "cuttle.lists"
 local M = {}
 
 local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -22,8 +23,7 @@ M.kinds = {
 }
 
 local function joined(names)
-  local texts = {}
-  for i, name in ipairs(names) do texts[i] = require("cuttle." .. name) end
+  local texts = lists.map(names, function(name) return require("cuttle." .. name) end)
   return table.concat(texts)
 end
 

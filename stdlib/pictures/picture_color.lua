@@ -5,6 +5,7 @@ local palette = require "cuttle.palette"
 local M = {}
 
 local fail = require "cuttle.fail".fail
+local lists = require "cuttle.lists"
 
 -- f(cell, panel) of each cell of the panels.
 function M.each_cell(panels, f)
@@ -102,9 +103,7 @@ local colorings = {
 }
 
 local function names_of_colorings()
-  local names = {}
-  for name in pairs(colorings) do names[#names + 1] = name end
-  table.sort(names)
+  local names = lists.keys(colorings)
   return table.concat(names, ", ")
 end
 

@@ -3,6 +3,7 @@
 local language = require "cuttle"
 local color = require "cuttle.picture_color"
 local derive = require "cuttle.derive"
+local lists = require "cuttle.lists"
 local grid = require "cuttle.picture_grid"
 local panels = require "cuttle.picture_panels"
 local tiles = require "cuttle.picture_tiles"
@@ -143,8 +144,7 @@ for _, name in ipairs { "logical_divide", "zipped_divide", "tiled_divide", "flat
 end
 
 local function operation_title(name, operands)
-  local texts = {}
-  for i, operand in ipairs(operands) do texts[i] = tostring(operand) end
+  local texts = lists.map(operands, tostring)
   return ("%s(%s)"):format(name, table.concat(texts, ", "))
 end
 

@@ -1,6 +1,7 @@
 -- picture_page.lua: a picture laid out on a page, as a drawing: where each rectangle, line and text
 -- goes.
 local Drawing = require "cuttle.drawing"
+local lists = require "cuttle.lists"
 local owners = require "cuttle.owners"
 local palette = require "cuttle.palette"
 local M = {}
@@ -298,10 +299,9 @@ local function place(boxes, left, top)
 end
 
 local function draw_legend(page, legend, left, y)
-  local entries = {}
-  for i, entry in ipairs(legend) do
-    entries[i] = { fill = palette.of(entry.color).fill, text = entry.text }
-  end
+  local entries = lists.map(legend, function(entry)
+    return { fill = palette.of(entry.color).fill, text = entry.text }
+  end)
   local bottom, right = page:legend(entries, left, y, math.max(page.right, LEGEND_WIDTH))
   page.right = math.max(page.right, right)
   return bottom

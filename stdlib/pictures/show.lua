@@ -3,6 +3,7 @@
 -- Options besides those of all pictures: text (true: return the text and print nothing), width (in
 -- characters; else the terminal's), utf8 and ansi (true or false: box drawing and colours; else as
 -- the terminal is; a text has neither unless told).
+local lists = require "cuttle.lists"
 local owners = require "cuttle.owners"
 local picture = require "cuttle.picture"
 local palette = require "cuttle.palette"
@@ -306,10 +307,9 @@ local function model_options(options)
 end
 
 local function flowing_rows(model, style)
-  local blocks = {}
-  for i, panel in ipairs(model.panels) do
-    blocks[i] = panel_block(measure(panel, style), model)
-  end
+  local blocks = lists.map(model.panels, function(panel)
+    return panel_block(measure(panel, style), model)
+  end)
   return arrange(blocks, style.width or PAGE)
 end
 

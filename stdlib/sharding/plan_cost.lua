@@ -14,6 +14,7 @@
 -- take the network if their group has more than one node. A local copy reads and writes memory.
 -- In a node the first bytes are slower: NCCL sends small buffers in other ways, on fewer channels.
 local language = require "cuttle"
+local lists = require "cuttle.lists"
 local near = require "cuttle.near"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -35,9 +36,7 @@ M.defaults = {
   tree = 1e6,                   -- bytes: an all_reduce over nodes of at most so many may be a tree
 }
 
-local names = {}
-for name in pairs(M.defaults) do names[#names + 1] = name end
-table.sort(names)
+local names = lists.keys(M.defaults)
 
 local function check_number(op, name, x)
   if type(x) ~= "number" or x ~= x or x <= 0 then
@@ -50,8 +49,7 @@ end
 
 --- The defaults, or those of `base`, with what a table gives in their place.
 function M.links(given, op, base)
-  local links = {}
-  for name, x in pairs(base or M.defaults) do links[name] = x end
+  local links = lists.with(base or M.defaults)
   if given == nil then return links end
   if type(given) ~= "table" then
     tiles.fail(op, "links is of type %s; expected a table such as {node = 8}",

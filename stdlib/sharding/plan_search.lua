@@ -137,9 +137,7 @@ local function each_collective(p, state, visit)
 end
 
 function M.axis_names(p, axes)
-  local out = {}
-  for i, x in ipairs(axes) do out[i] = p.axes[x] end
-  return out
+  return lists.map(axes, function(x) return p.axes[x] end)
 end
 
 -- {====== The search ======

@@ -4,6 +4,7 @@
 --   {{bM = 64}, {bM = 128}}                  these
 --   function() ... end                       what it returns, one at each call, until nil
 -- A candidate is {config =, text =}. Its text stands for it in the file of results.
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -94,13 +95,6 @@ local function check_lists(space, names)
   end
 end
 
-local function copy_with(config, name, value)
-  local new = {}
-  for key, v in pairs(config) do new[key] = v end
-  new[name] = value
-  return new
-end
-
 local function combinations(space)
   local names, configs = names_of(space), { {} }
   check_lists(space, names)
@@ -110,7 +104,9 @@ local function combinations(space)
       fail("the space has more than %d configurations", MOST)
     end
     for _, config in ipairs(configs) do
-      for _, value in ipairs(space[name]) do more[#more + 1] = copy_with(config, name, value) end
+      for _, value in ipairs(space[name]) do
+        more[#more + 1] = lists.with(config, { [name] = value })
+      end
     end
     configs = more
   end

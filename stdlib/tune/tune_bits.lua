@@ -285,10 +285,7 @@ local function read_contract(contract, judge, fail)
 end
 
 local function is_in(list, candidate)
-  for _, other in ipairs(list) do
-    if other == candidate then return true end
-  end
-  return false
+  return lists.any(list, function(other) return other == candidate end)
 end
 
 -- The contract's own configuration runs, and its results are those that count.
