@@ -72,10 +72,6 @@ static void fail_number(const Code *c) {
 
 /* }====== Names in the text ====== */
 
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 typedef struct Name {
   const char *at;
   size_t len;
@@ -87,7 +83,7 @@ static bool next_name(const char **s, Name *name) {
     bool is_dollar = (*s)[1] == '$';
     name->at = *s + 1;
     *s += is_dollar ? 2 : 1;
-    while (!is_dollar && is_word(**s)) {
+    while (!is_dollar && ct_is_word(**s)) {
       (*s)++;
     }
     if (!is_dollar) {

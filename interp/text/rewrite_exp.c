@@ -260,29 +260,20 @@ static void open_binary(Rw *w, const LpExp *e) {
   }
 }
 
-static void open_node(Rw *w, const LpExp *e) {
-  switch (e->kind) {
-    case LP_BINARY: open_binary(w, e); break;
-    case LP_INDEX:
-    case LP_FIELD:
-      if (is_rewritten_index(w, e)) {
-        write_call(w, RW_IX);
-      }
-      break;
-    case LP_CALL: write_call(w, RW_FN); break;
-    case LP_METHOD: write_call(w, RW_M); break;
-    case LP_NIL:
-    case LP_TRUE:
-    case LP_FALSE:
-    case LP_NUMBER:
-    case LP_STRING:
-    case LP_VARARG:
-    case LP_FUNCTION:
-    case LP_NAME:
-    case LP_TABLE:
-    case LP_UNARY:
-    case LP_PAREN: break;
+static void open_index(Rw *w, const LpExp *e) {
+  if (is_rewritten_index(w, e)) {
+    write_call(w, RW_IX);
   }
+}
+
+static void open_call(Rw *w, const LpExp *e) {
+  (void)e;
+  write_call(w, RW_FN);
+}
+
+static void open_method(Rw *w, const LpExp *e) {
+  (void)e;
+  write_call(w, RW_M);
 }
 
 /* {==== chains: what goes after the left operand ==== */
@@ -392,26 +383,17 @@ static void close_method(Rw *w, const LpExp *e) {
   write_args(w, e, e->op + 2, true);
 }
 
-static void close_node(Rw *w, const LpExp *e) {
-  switch (e->kind) {
-    case LP_BINARY: close_binary(w, e); break;
-    case LP_INDEX:
-    case LP_FIELD: close_index(w, e); break;
-    case LP_CALL: close_call(w, e); break;
-    case LP_METHOD: close_method(w, e); break;
-    case LP_NIL:
-    case LP_TRUE:
-    case LP_FALSE:
-    case LP_NUMBER:
-    case LP_STRING:
-    case LP_VARARG:
-    case LP_FUNCTION:
-    case LP_NAME:
-    case LP_TABLE:
-    case LP_UNARY:
-    case LP_PAREN: break;
-  }
-}
+/* What is written before and after the left operand. Other expressions have none. */
+static const struct {
+  void (*open)(Rw *w, const LpExp *e);
+  void (*close)(Rw *w, const LpExp *e);
+} chains[LP_PAREN + 1] = {[LP_BINARY] = {open_binary, close_binary},
+                          [LP_INDEX] = {open_index, close_index},
+                          [LP_FIELD] = {open_index, close_index},
+                          [LP_CALL] = {open_call, close_call},
+                          [LP_METHOD] = {open_method, close_method}};
+
+static bool has_left(const LpExp *e) { return chains[e->kind].open != NULL; }
 
 /* {==== expressions ==== */
 
@@ -464,23 +446,18 @@ static void write_leaf(Rw *w, LpExp *e) {
   }
 }
 
-static bool has_left(const LpExp *e) {
-  return e->kind == LP_BINARY || e->kind == LP_INDEX || e->kind == LP_FIELD || e->kind == LP_CALL ||
-         e->kind == LP_METHOD;
-}
-
 void rw_exp(Rw *w, LpExp *e) {
   LpExp *top = e;
   rw_before(w, e->tok);
   while (has_left(e)) {
-    open_node(w, e);
+    chains[e->kind].open(w, e);
     e->a->up = e;
     e = e->a;
   }
   write_leaf(w, e);
   while (e != top) {
     e = e->up;
-    close_node(w, e);
+    chains[e->kind].close(w, e);
   }
 }
 

@@ -23,6 +23,11 @@ void ct_text_agree(CtText *t, size_t from); /* ct_agree of what was added after 
 CtStatus ct_text_status(const CtText *t, CtErr *err) CT_NODISCARD;
 const char *ct_text_str(const CtText *t); /* never NULL */
 
+/* May the character be in a name? */
+static inline bool ct_is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Makes of a text that may come from anybody one that a terminal only shows: other control characters than tabs
    and ends of lines become '?'. */
 void ct_text_disarm(char *s);

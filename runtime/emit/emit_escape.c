@@ -4,10 +4,6 @@
 
 #include "emit.h"
 
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 /* An operand in the text: from its $ to the end of its name, or with the parentheses around it. */
@@ -134,7 +130,7 @@ static bool put_named(CtEmit *e, const CtEscape *esc, Place p) {
 static size_t put_operand(CtEmit *e, const CtInst *inst, const char *name) {
   const CtEscape *esc = inst->u.escape;
   size_t len = 0;
-  while (is_word(name[len])) {
+  while (ct_is_word(name[len])) {
     len++;
   }
   if (put_named(e, esc, (Place){esc->text, name - 1, name + len})) {

@@ -171,16 +171,12 @@ static void use_tile(CtEmit *e, const CtInst *inst, uint32_t pos) {
   ct_ir_each_view(inst, use_view, &w);
 }
 
-static bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* How often $name occurs in a text. */
 static int uses_in_text(const char *text, const char *name) {
   size_t len = strlen(name);
   int n = 0;
   for (const char *s = strchr(text, '$'); s != NULL; s = strchr(s + 1, '$')) {
-    n += strncmp(s + 1, name, len) == 0 && !is_name_char(s[1 + len]);
+    n += strncmp(s + 1, name, len) == 0 && !ct_is_word(s[1 + len]);
   }
   return n;
 }

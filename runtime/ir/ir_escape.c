@@ -21,10 +21,6 @@ static const struct {
 
 static const char bulk_prefetch[] = "cp.async.bulk.prefetch."; /* as prefetch; another cp writes */
 
-static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static CtTextEffect effect_of(const char *name, size_t len) {
   char word[24];
   if (len + 3 > sizeof word) {
@@ -50,7 +46,7 @@ static const char *to_instruction(const char *s) {
     return s;
   }
   s += strspn(s, "@!$%");
-  while (is_word(*s)) {
+  while (ct_is_word(*s)) {
     s++;
   }
   return to_instruction(s);
@@ -75,7 +71,7 @@ static CtTextEffect effect_of_ptx(const char *text) {
   }
   for (const char *s = to_instruction(text); *s != '\0'; s = to_instruction(s)) {
     size_t len = 0;
-    while (is_word(s[len])) {
+    while (ct_is_word(s[len])) {
       len++;
     }
     CtTextEffect of = *s == '.' ? CT_TEXT_PURE : effect_of(s, len); /* .reg declares */

@@ -300,14 +300,9 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
    that did reach it. */
 static void look_at_sync(CtCheckWorker *k, const CtIn *in, const CtWarp *w) {
   uint32_t others = w->live & ~w->mask;
-  CtFound f = {.kind = CT_CHECK_BARRIER,
-               .in = ct_check_index(k, in),
-               .other = UINT32_MAX,
-               .count = 1,
-               .block = k->k->block,
-               .other_block = k->k->block};
   if (others != 0 && w->mask != 0) {
-    f.thread = ct_check_thread(w->index, ct_first_lane(w->mask));
+    CtFound f = ct_finding_in(k, CT_CHECK_BARRIER, in, w->index, ct_first_lane(w->mask));
+    f.other_block = f.block;
     f.other_thread = ct_check_thread(w->index, ct_first_lane(others));
     ct_finding_note(k, &f);
   }
@@ -323,18 +318,13 @@ static void sync_warp(CtCheckWorker *k, const CtWarp *w) {
 
 /* Reports shuffles that read a lane outside of their mask. */
 static void look_at_shuffle(CtCheckWorker *k, const CtIn *code, const CtIn *in, const CtWarp *w) {
-  CtFound f = {.kind = CT_CHECK_LANE,
-               .in = ct_check_index(k, in),
-               .other = UINT32_MAX,
-               .count = 1,
-               .block = k->k->block,
-               .other_block = k->k->block};
   for (uint32_t rest = w->mask; rest != 0; rest &= rest - 1) {
     int lane = ct_first_lane(rest);
     bool is_outside;
     (void)ct_simt_lanes_read(code, w, lane, &is_outside);
     if (is_outside) {
-      f.thread = ct_check_thread(w->index, lane);
+      CtFound f = ct_finding_in(k, CT_CHECK_LANE, in, w->index, lane);
+      f.other_block = f.block;
       ct_finding_note(k, &f);
     }
   }

@@ -28,7 +28,7 @@ static bool turn_to_member(const CtIn *in, CtWarp *w, int lane, const CtSimtBuf 
   return true;
 }
 
-static bool turn_to(const CtIn *in, CtWarp *w, int lane, int64_t at) {
+static bool turn_to_place(const CtIn *in, CtWarp *w, int lane, int64_t at) {
   const CtSimtJob *job = w->worker->job;
   const CtSimtBuf *b = &job->program->bufs[in->imm];
   if (b->list != 0) {
@@ -44,16 +44,20 @@ static bool turn_to(const CtIn *in, CtWarp *w, int lane, int64_t at) {
 }
 
 const CtIn *ct_simt_do_TURN(const CtIn *in, CtWarp *w) {
-  bool ok = w->mask == 0 || turn_to(in, w, ct_first_lane(w->mask), CT_CAT(CtScalar, w, in->a)->i);
+  bool ok =
+      w->mask == 0 || turn_to_place(in, w, ct_first_lane(w->mask), CT_CAT(CtScalar, w, in->a)->i);
   return ok ? in + 1 : NULL;
 }
 
-static int64_t value_of(const CtIn *in, const CtWarp *w, int lane) {
+static int64_t place_of(const CtIn *in, const CtWarp *w, int lane) {
   bool is_row = w->worker->job->program->bufs[in->imm].list != 0;
   return is_row ? CT_CAT(int32_t, w, in->a)[lane] : CT_CAT(int64_t, w, in->a)[lane];
 }
 
-const CtIn *ct_simt_do_EACH_AT(const CtIn *in, CtWarp *w) {
+const CtIn *ct_simt_each_value(const CtIn *in, CtWarp *w,
+                               int64_t (*value_of)(const CtIn *in, const CtWarp *w, int lane),
+                               bool (*turn_to)(const CtIn *in, CtWarp *w, int lane,
+                                               int64_t value)) {
   const CtIn *end = in + 1 + in->d, *at = end;
   uint32_t mask = w->mask;
   for (uint32_t rest = mask; rest != 0 && at != NULL; rest &= ~w->mask, w->mask = mask) {
@@ -72,4 +76,8 @@ const CtIn *ct_simt_do_EACH_AT(const CtIn *in, CtWarp *w) {
     }
   }
   return end;
+}
+
+const CtIn *ct_simt_do_EACH_AT(const CtIn *in, CtWarp *w) {
+  return ct_simt_each_value(in, w, place_of, turn_to_place);
 }

@@ -91,37 +91,24 @@ static bool fail_remote(const CtIn *in, CtWarp *w, int lane, CtFailKind kind, in
 }
 
 /* Points the warp's buffer at the block of a rank. */
-static bool turn_to(const CtIn *in, CtWarp *w, int lane, int32_t rank) {
+static bool turn_to_rank(const CtIn *in, CtWarp *w, int lane, int64_t rank) {
   const CtSimtProgram *p = w->worker->job->program;
   CtMem *mem = CT_AT(CtMem, w, p->mem_at);
   if (rank < 0 || rank >= p->n_cluster) {
-    return fail_remote(in, w, lane, CT_FAIL_REMOTE_RANK, rank);
+    return fail_remote(in, w, lane, CT_FAIL_REMOTE_RANK, (int32_t)rank);
   }
   const CtWorker *k = &w->worker->team[rank];
   if (k != w->worker && ct_simt_has_ended(k)) {
-    return fail_remote(in, w, lane, CT_FAIL_REMOTE_ENDED, rank);
+    return fail_remote(in, w, lane, CT_FAIL_REMOTE_ENDED, (int32_t)rank);
   }
   mem[in->imm].ptr = k->shared + p->bufs[in->imm].at;
   return true;
 }
 
+static int64_t rank_of(const CtIn *in, const CtWarp *w, int lane) {
+  return CT_CAT(int32_t, w, in->a)[lane];
+}
+
 const CtIn *ct_simt_do_EACH(const CtIn *in, CtWarp *w) {
-  const int32_t *rank = CT_CAT(int32_t, w, in->a);
-  const CtIn *end = in + 1 + in->d, *at = end;
-  uint32_t mask = w->mask;
-  for (uint32_t rest = mask; rest != 0 && at != NULL; rest &= ~w->mask, w->mask = mask) {
-    int first = ct_first_lane(rest);
-    w->mask = 0;
-    for (int i = first; i < CT_LANES; i++) {
-      w->mask |= (rest >> i & 1) != 0 && rank[i] == rank[first] ? 1u << i : 0;
-    }
-    at = turn_to(in, w, first, rank[first]) ? in + 1 : NULL;
-    while (at != NULL && at < end) {
-      at = at->u.handler(at, w);
-    }
-    if (at == NULL) {
-      return NULL;
-    }
-  }
-  return end;
+  return ct_simt_each_value(in, w, rank_of, turn_to_rank);
 }

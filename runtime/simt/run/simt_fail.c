@@ -1,6 +1,7 @@
 /* simt_fail.c: what stopped a launch on the CPU engine. Handlers record it in a few words; this
    file makes a message of them at the end. */
 #include "simt_place.h"
+#include "simt_team.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -242,11 +243,6 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
 }
 
 /* Where the warps of a block are. Warps at one line share one entry: "warps 0-3 wait in ...". */
-static const CtWarp *warp_of(const CtWorker *worker, int32_t i) {
-  return (const CtWarp *)(const void *)(worker->warps +
-                                        (size_t)i * worker->job->program->warp_bytes);
-}
-
 static bool waits_alike(const CtWorker *worker, const CtWarp *a, const CtWarp *b) {
   if (a->pc != NULL && b->pc != NULL && (a->parked != NULL || b->parked != NULL)) {
     return ct_simt_waits_alike(worker, a, b);
@@ -257,7 +253,7 @@ static bool waits_alike(const CtWorker *worker, const CtWarp *a, const CtWarp *b
 }
 
 static void add_wait(CtPart *p, const CtWorker *worker, int32_t from, int32_t to) {
-  const CtWarp *w = warp_of(worker, from);
+  const CtWarp *w = ct_simt_warp_at(worker, from);
   bool one = from == to;
   const CtIn *in = w->is_waiting ? w->pc : w->spin_at;
   ct_part_add(p, one ? "; warp " : "; warps ");
@@ -287,11 +283,11 @@ static CtPart warp_waits(const CtWorker *worker) {
   int32_t n = worker->job->program->n_warps;
   CtPart p = {.len = 0};
   for (int32_t from = 0, to; n > 1 && from < n; from = to + 1) {
-    for (to = from;
-         to + 1 < n && waits_alike(worker, warp_of(worker, from), warp_of(worker, to + 1));) {
+    for (to = from; to + 1 < n && waits_alike(worker, ct_simt_warp_at(worker, from),
+                                              ct_simt_warp_at(worker, to + 1));) {
       to++;
     }
-    if (warp_of(worker, from)->pc != NULL) {
+    if (ct_simt_warp_at(worker, from)->pc != NULL) {
       add_wait(&p, worker, from, to);
     }
   }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "simt_place.h"
+#include "simt_team.h"
 #include "simt_sync.h"
 
 enum { TEXT_BYTES = 900 };
@@ -21,10 +22,6 @@ static void add(Text *t, const char *fmt, ...) {
   va_end(args);
   t->len += n > 0 ? (size_t)n : 0;
   t->len = t->len < sizeof t->s ? t->len : sizeof t->s - 1;
-}
-
-static const CtWarp *warp_of(const CtWorker *k, int32_t i) {
-  return (const CtWarp *)(const void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
 }
 
 static CtIn code_of(const CtSimtJob *job, const CtIn *in) {
@@ -64,7 +61,7 @@ static Wait wait_of(const CtWorker *k, const CtWarp *w) {
 }
 
 bool ct_simt_mbar_wait(const CtWorker *k, int32_t warp, CtMbarWait *out) {
-  const CtWarp *w = warp_of(k, warp);
+  const CtWarp *w = ct_simt_warp_at(k, warp);
   if (w->pc == NULL || w->parked == NULL) {
     return false;
   }
@@ -147,8 +144,8 @@ static void add_waits(Text *t, const CtWorker *k) {
   int32_t n = k->job->program->n_warps;
   const char *sep = "";
   for (int32_t from = 0, to; from < n; from = to + 1) {
-    const CtWarp *w = warp_of(k, from);
-    for (to = from; to + 1 < n && ct_simt_waits_alike(k, w, warp_of(k, to + 1)); to++) {}
+    const CtWarp *w = ct_simt_warp_at(k, from);
+    for (to = from; to + 1 < n && ct_simt_waits_alike(k, w, ct_simt_warp_at(k, to + 1)); to++) {}
     if (w->pc == NULL) {
       continue;
     }
@@ -171,7 +168,7 @@ static void add_waits(Text *t, const CtWorker *k) {
 static bool has_ended(const CtWorker *k) {
   bool ended = true;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
-    ended = ended && warp_of(k, i)->pc == NULL;
+    ended = ended && ct_simt_warp_at(k, i)->pc == NULL;
   }
   return ended;
 }
@@ -225,7 +222,7 @@ static bool nobody_begins(const CtWorker *k) {
   uint32_t first = 0, buf = 0;
   bool differ = false;
   for (int32_t i = 0; i < k->job->program->n_warps; i++) {
-    const CtWarp *w = warp_of(k, i);
+    const CtWarp *w = ct_simt_warp_at(k, i);
     if (w->pc == NULL) {
       continue;
     }

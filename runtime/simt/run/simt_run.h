@@ -318,6 +318,11 @@ static inline void ct_simt_print_out(CtSimtJob *job, int64_t last) {
 CtWorker *ct_simt_owner(const CtWarp *w, uint32_t buf);
 /* Have all warps of the block ended? */
 bool ct_simt_has_ended(const CtWorker *k);
+/* Runs the instructions of EACH or EACH_AT once for each value that lanes have, by the lanes that have it. turn_to
+   points the warp's buffer there first, for one of them; false: it has failed. */
+const CtIn *ct_simt_each_value(const CtIn *in, CtWarp *w,
+                               int64_t (*value_of)(const CtIn *in, const CtWarp *w, int lane),
+                               bool (*turn_to)(const CtIn *in, CtWarp *w, int lane, int64_t value));
 /* The blocks of the pair that the warp's block belongs to, the even one first; NULL: the other one has ended, and the
    instruction has failed. */
 const CtWorker *ct_simt_pair(const CtIn *in, CtWarp *w);

@@ -68,15 +68,11 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w) {
   return NULL;
 }
 
-static const CtWarp *warp_of(const CtWorker *k, int32_t i) {
-  return (const CtWarp *)(const void *)(k->warps + (size_t)i * k->job->program->warp_bytes);
-}
-
 /* Can a warp of the team's blocks run on without waiting, or did one come to a wait or past one? */
 static bool gets_on(const CtWorker *team) {
   const CtSimtProgram *p = team->job->program;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
-    const CtWarp *w = warp_of(&team[i / p->n_warps], i % p->n_warps);
+    const CtWarp *w = ct_simt_warp_at(&team[i / p->n_warps], i % p->n_warps);
     if (w->pc != NULL && !w->is_waiting && w->parked == NULL && !w->is_same) {
       return true;
     }
@@ -116,7 +112,7 @@ static const CtWarp *first_stuck(const CtWorker *team) {
   const CtWarp *at_grid = NULL;
   for (int32_t i = 0; i < p->n_cluster * p->n_warps; i++) {
     const CtWorker *k = &team[i / p->n_warps];
-    const CtWarp *w = warp_of(k, i % p->n_warps);
+    const CtWarp *w = ct_simt_warp_at(k, i % p->n_warps);
     if (w->pc != NULL && !w->is_waiting && w->parked == NULL) {
       return w;
     }
