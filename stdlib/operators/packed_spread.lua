@@ -1,6 +1,7 @@
--- packed_spread.lua: how far the scales of a packed weight (packed_weights.lua) are apart: of powers
--- of two, by which numbers of a format that folds may be multiplied before the products, the
--- exponents' largest difference in FOLDED of K of a row. Where all numbers are 0 they do not count.
+-- packed_spread.lua: how far the scales of a packed weight (packed_weights.lua) are apart. Of
+-- powers of two, by which numbers of a format that folds may be multiplied before the products, it
+-- is the largest difference of exponents in FOLDED of K of a row. Where all numbers are 0 they do
+-- not count.
 local formats = require "cuttle.packed_formats"
 local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"

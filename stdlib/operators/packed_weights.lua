@@ -138,8 +138,8 @@ local function pack_lane(format, W, is_words, at, out)
     k = k // 8 * 32 + k % 8
     local _, word, bit = formats.place(format, r, k)
     local n = at.strip % n_strips * ROWS + g + r
-    local code = spreads.code_at(W, is_words, min(n, rows - 1), at.unit * formats.unit(format) + c * 8 + k,
-      at.strip // n_strips)
+    local code = spreads.code_at(W, is_words, min(n, rows - 1),
+      at.unit * formats.unit(format) + c * 8 + k, at.strip // n_strips)
     words[word + 1] = words[word + 1] | where(n < rows, code, u32(0)) << bit
   end
   for i = 0, 3 do out[{i, at.place}] = words[i + 1] end
