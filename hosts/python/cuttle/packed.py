@@ -104,7 +104,7 @@ def _bytes(t: Any) -> Any:
     return t.view(torch.uint8) if torch is not None and pairs is not None and t.dtype == pairs else t
 
 
-_PER_BYTE = {"mxfp4": 2, "nvfp4": 2}  # codes
+PER_BYTE = {"mxfp4": 2, "nvfp4": 2}  # elements of formats that have more than one in a byte
 
 
 def pack_weights(codes: Any, scales: Any, type: Optional[str] = None, zero_points: Any = None) -> PackedWeight:
@@ -116,7 +116,7 @@ def pack_weights(codes: Any, scales: Any, type: Optional[str] = None, zero_point
     """
     codes = _bytes(codes)
     name, most_zero, spread, *tensors = _call("_packed_pack", codes, scales, zero_points, type or "")
-    k = codes.shape[-1] * (8 if codes.dtype.itemsize == 4 else _PER_BYTE.get(type or "", 1))
+    k = codes.shape[-1] * (8 if codes.dtype.itemsize == 4 else PER_BYTE.get(type or "", 1))
     memory = (*(_memory(codes, t) for t in tensors), None)[:3]
     return PackedWeight(name, (*codes.shape[:-1], k), *memory, most_zero, spread)
 

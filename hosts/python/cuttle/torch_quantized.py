@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Dict, Tuple
 
 from . import rows
+from .packed import PER_BYTE
 from .torch_define import define
 from .torch_rows import expect_same
 
@@ -28,7 +29,6 @@ _FORMATS = {
     "mxfp4": ("uint8", 32, "float8_e8m0fnu"),
     "nvfp4": ("uint8", 16, "float8_e4m3fn"),
 }
-_PER_BYTE = {"mxfp4": 2, "nvfp4": 2}  # elements, where it is more than one
 
 # The arguments of what comes first, and how many tensors like x follow the scales; then come those of each row.
 _FIRST = {
@@ -45,7 +45,7 @@ def _quantized(x: Any, format: str) -> Tuple[Any, Any]:
 
     element, group, scale = _FORMATS[format]
     n = -(-x.shape[-1] // group) if group else 1
-    return (x.new_empty((*x.shape[:-1], x.shape[-1] // _PER_BYTE.get(format, 1)), dtype=getattr(torch, element)),
+    return (x.new_empty((*x.shape[:-1], x.shape[-1] // PER_BYTE.get(format, 1)), dtype=getattr(torch, element)),
             x.new_empty((*x.shape[:-1], n), dtype=getattr(torch, scale)))
 
 
