@@ -3,7 +3,8 @@
 -- export_steps.c; what belongs to a kernel are tables, and a function for each that launches it.
 local language = require "cuttle"
 local c = require "cuttle.export_c"
-local lists = require "cuttle.export_lists"
+local export_lists = require "cuttle.export_lists"
+local lists = require "cuttle.lists"
 local tables = require "cuttle.export_tables"
 local M = {}
 
@@ -163,7 +164,7 @@ end
 -- The text of NAME.h.
 function M.header(program)
   local out, parts = writer()
-  out(fill_in(require "cuttle.export_head.h", lists.parts(lists.head, program.lists,
+  out(fill_in(require "cuttle.export_head.h", export_lists.parts(export_lists.head, program.lists,
     { WHAT = "kernels of " .. program.script .. " for C and C++.", VERSION = language._VERSION,
       DTYPES = dtype_enums(), RANK = program.rank })))
   for _, entry in ipairs(program.entries) do
@@ -270,7 +271,7 @@ local function cpu_text(program, state, has_functions)
   local data = #state.table_list > 0 and "NAME_table_list[number].data" or "NULL"
   local steps = ("static const void *NAME_table_data(int number) {\n  (void)number;\n"
     .. "  return %s;\n}\n\n"):format(data) .. require "cuttle.export_cpu_steps.c"
-  out(fill_in(require "cuttle.export_cpu.c", lists.parts(lists.cpu, program.lists,
+  out(fill_in(require "cuttle.export_cpu.c", export_lists.parts(export_lists.cpu, program.lists,
     { TWINS = twins, STEPS = has_functions and steps or "",
       LISTS_CPU = program.lists and require "cuttle.export_cpu_lists.c" or "",
       CAPTURE = has_captures and require "cuttle.export_cpu_capture.c" or "" })))
@@ -445,10 +446,10 @@ function M.source(program)
                   images = {}, tables = {}, table_list = {} }
   local body, has_functions = body_of(program, state)
   local has_maps = state.n_maps > 0
-  local check = fill_in(require "cuttle.export_check.c", lists.parts(lists.check, program.lists,
-    { DTYPE_NAMES = dtype_names(),
+  local check = fill_in(require "cuttle.export_check.c", export_lists.parts(export_lists.check,
+    program.lists, { DTYPE_NAMES = dtype_names(),
       LISTS = program.lists and require "cuttle.export_lists.c" or "" }))
-  local driver = fill_in(require "cuttle.export_driver.c", lists.parts(lists.driver,
+  local driver = fill_in(require "cuttle.export_driver.c", export_lists.parts(export_lists.driver,
     program.lists, { LIMITS = limits(state), CHECK = check,
     MAPS = has_maps and require "cuttle.export_maps.c" or "",
     PUT_MAPS = has_maps and "status = NAME_put_maps(k, code, s, block, err);" or "" }))
