@@ -15,7 +15,7 @@
 
 enum {
   SECONDS = 300,      /* until a process is killed: sanitizers and busy machines are slow */
-  DEADLINE_MS = 100,  /* until the first interrupt */
+  DEADLINE_MS = 40,   /* until the first interrupt */
   MANY = 1000 * 1000, /* instructions */
   ESCAPED = 100,      /* exit codes: the script went on after it was stopped */
   BROKEN,             /* the state does not work afterwards */
@@ -36,7 +36,7 @@ static cuttle_State *_Atomic target;
 static void *watch(void *arg) {
   struct timespec first = {0, DEADLINE_MS * 1000000L}, next = {0, 20 * 1000000L};
   const Attack *a = arg;
-  if (a->instructions > 0 || a->want == CUTTLE_OK) {
+  if (a->instructions > 0 || a->want != CUTTLE_INTERRUPTED) {
     return NULL; /* it is to end without, on a slow machine too */
   }
   nanosleep(&first, NULL);
