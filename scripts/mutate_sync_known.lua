@@ -147,6 +147,10 @@ add("attention hopper, causal", "the arrival at an mbarrier 'shared_2' #2", "els
   "attention hopper: it is the block's last tile")
 add("attention hopper, 128 rows", "sync() of a named barrier #2", "turns", "of two groups")
 
+for _, name in ipairs { "attention_decode mma", "attention_decode 8 bits" } do
+  add(name, "sync_warp() #2", "elsewhere", "attention_decode deep: rings have what warps find")
+end
+
 for _, name in ipairs { "attention_decode latent, pairs", "attention_decode latent hopper" } do
   for first = 1, 16, 5 do
     for i = first + 1, first + 4 do

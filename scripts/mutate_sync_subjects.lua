@@ -227,6 +227,7 @@ end
 decode("plain", "plain", cached(f32, f32, 16))
 decode("mma", "mma 4 warps", cached(bf16, bf16, 64))
 decode("8 bits", "mma 8 bits", cached(bf16, f8e4m3, 64), {k_scale = 0.5, v_scale = 0.5})
+decode("deep", "mma 6 warps", cached(bf16, bf16, 192))
 -- A block has two sequences and more.
 decode("latent", "latent 32 keys", function()
   local K = randn(bf16, row_major{5, 1, 180, 576})
