@@ -18,8 +18,8 @@ static int counted(lua_State *L) {
 
 /* These say more of arguments that are too many. */
 static bool counts_itself(const char *name) {
-  static const char *const names[] = {"arange",    "col_major", "full", "layout", "ones",
-                                      "row_major", "tensor",    "view", "zeros"};
+  static const char *const names[] = {"L",    "arange",    "col_major", "full", "layout",
+                                      "ones", "row_major", "tensor",    "view", "zeros"};
   size_t i = 0;
   while (i < CT_ARRAY_LEN(names) && strcmp(names[i], name) != 0) {
     i++;

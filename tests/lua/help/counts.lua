@@ -19,7 +19,7 @@ end
 -- Functions of one number ignore others. Of these a call that is right so far is needed, or further
 -- modes are a path.
 local others <const> = {}
-for name in ([[help import shape stride size cosize rank depth get_mode group_modes take layout
+for name in ([[help import L shape stride size cosize rank depth get_mode group_modes take layout
     row_major col_major composition capture st_async atomic_add atomic_min atomic_max atomic_and
     atomic_or atomic_xor atomic_exch atomic_cas atomic_load atomic_store]]):gmatch "%S+" do
   others[name] = true

@@ -59,9 +59,9 @@ local mistakes = [==[
 > A(1,2,3)
     ... write an integer, or a tuple nested like the shape
 - A:foo()
-    ... no type has this method; help(A) lists those of A
+    a layout has no field 'foo'; help"Layout" lists what it has
 > A:colesce()
-    attempt to call a nil value (method 'colesce'); did you mean 'coalesce'?
+    a layout has no field 'colesce'; did you mean 'coalesce'?
 > inverse(A)
     attempt to call a nil value (global 'inverse'); write left_inverse(A) or right_inverse(A)
 > compose(A, A)
@@ -109,7 +109,7 @@ local mistakes = [==[
 > x:sum()
     ... write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 > x:max()
-    attempt to call a nil value (method 'max'); write reduce(x, "max")
+    a tensor has no field 'max'; write reduce(x, "max")
 > x.sum()
     ... write reduce(x, "add"); in a kernel block_reduce(v, "add") adds over the threads
 > len(x)
