@@ -25,6 +25,7 @@ local given = require "cuttle.operator_config"
 local with = require "cuttle.lists".with
 local tiles = require "cuttle.tiles"
 local problem = require "cuttle.attention_problem"
+local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local results = require "cuttle.operator_table"
 local tables = require "cuttle.attention_table"
@@ -235,9 +236,7 @@ end
 local function plan(p)
   local config = choose(p)
   if p.n_q == 0 or p.heads == 0 or p.batches == 0 or p.depth == 0 then return nil, config end
-  if p.scale <= 0 then
-    fail("scale is %s; expected a positive number", p.scale)
-  end
+  scales.check_number("attention", p.scale, "scale")
   local variant = variant_of(config, p)
   return require(config.template).plan(p, kernel_of(variant, config), variant), config
 end

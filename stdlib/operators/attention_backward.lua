@@ -11,6 +11,7 @@
 -- returns.
 local given = require "cuttle.operator_config"
 local problem = require "cuttle.attention_problem"
+local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local sinks = require "cuttle.attention_backward_sinks"
 local tiles = require "cuttle.tiles"
@@ -95,7 +96,7 @@ end
 local function plan(p)
   local config = choose(p)
   if p.depth == 0 or p.batches == 0 then return {}, config end -- no gradient has an element
-  if p.scale <= 0 then fail("scale is %s; expected a positive number", p.scale) end
+  scales.check_number(op, p.scale, "scale")
   return steps_of(config, p), config
 end
 

@@ -125,16 +125,9 @@ end
 -- {====== Options ======
 
 local function check_kinds(options)
-  for _, key in ipairs { "causal", "lazy" } do
-    if options[key] ~= nil and type(options[key]) ~= "boolean" then
-      fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
-    end
-  end
-  if options.scale ~= nil and type(options.scale) ~= "number" then
-    fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
-  elseif options.scale ~= nil and options.scale <= 0 then
-    fail("scale is %s; expected a positive number", options.scale)
-  elseif options.tree_mask ~= nil and options.causal then
+  shapes.check_kinds(fail, options)
+  if options.scale ~= nil then scales.check_number(op, options.scale, "scale") end
+  if options.tree_mask ~= nil and options.causal then
     fail("causal = true and tree_mask both say which queries see which; leave out one")
   end
 end

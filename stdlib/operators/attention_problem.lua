@@ -40,14 +40,7 @@ local gradient_options <const> = with_scores { "causal", "config", "cu_seqlens_k
 
 local function read_options(options, known)
   options = arguments.options(op, options, known, "{causal = true}")
-  for _, key in ipairs { "causal", "deterministic", "lazy" } do
-    if options[key] ~= nil and type(options[key]) ~= "boolean" then
-      fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
-    end
-  end
-  if options.scale ~= nil and type(options.scale) ~= "number" then
-    fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
-  end
+  shapes.check_kinds(fail, options)
   return options
 end
 
