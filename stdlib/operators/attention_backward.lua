@@ -14,14 +14,11 @@ local problem = require "cuttle.attention_problem"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local sinks = require "cuttle.attention_backward_sinks"
-local tiles = require "cuttle.tiles"
 local on_device = require "cuttle.operator_device"
 local launches = require "cuttle.operator_steps"
 local M = {}
 
 local op <const> = "attention_backward"
-
-local function fail(format, ...) tiles.fail(op, format, ...) end
 
 -- What is tried in order; the last one computes everything. On the CPU engine only that one is, the
 -- others where `config` says so. `sm` is the compute capability that the instructions are of, and
