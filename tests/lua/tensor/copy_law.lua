@@ -60,3 +60,27 @@ print(n_moved > 200)                      -- expect: true
 local x, y = arange(f32, { 40, 40 }), zeros(f32, 80)
 print(device_copy.move(x, view(y, layout({ 40, 40 }, { 1, 1 })))) -- expect: false
 print(device_copy.move(x, view(y, layout({ 40, 40 }, { 1, 0 })))) -- expect: false
+
+-- Values are rounded as the host rounds them.
+local function try_fill(dtype, value)
+  local want = zeros(dtype, 80):to "cpu"
+  local got = want:to(here)
+  fill(view(want, layout({ 3, 10 }, { 1, 8 })), value)
+  assert(device_copy.set(value, view(got, layout({ 3, 10 }, { 1, 8 }))))
+  local is_same, difference = allclose(got:to "cpu", want, { rtol = 0, atol = 0 })
+  if not is_same then print(dtype, value, difference) end
+end
+for _, dtype in ipairs(types) do
+  for _, value in ipairs { 0, 1, 3, 0.1, -2.5, 1e6, 1e-9, 500.0, 123456789 } do
+    local is_integer = math.type(value) == "integer"
+    if dtype == bool then
+      try_fill(dtype, value == 1)
+    elseif pcall(fill, zeros(dtype, 1), value) and (is_integer or dtype.bits > 0) then
+      try_fill(dtype, value)
+    end
+  end
+end
+for _, value in ipairs { -1, math.mininteger, 1 << 62 } do
+  try_fill(i64, value)
+  try_fill(u64, value)
+end
