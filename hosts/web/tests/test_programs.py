@@ -33,6 +33,11 @@ UNITS = (r"(ms|us|s|[GMTk]?B/s|[GT](FLOP|flop)/s|million pixels per second|billi
          r"million pairs/s|of the copy)\b")
 HEAD = re.compile(r"(^|\s)(ms|[GT]FLOP/s)(\s|$)")
 
+# `bench` calls its function once in examples, as by tests/support/once.lua: what they compute is compared, not how fast.
+# Programs of the tutorial, and all with --whole, run as they are.
+ONCE = ("do local _, internal = debug.getupvalue(package.preload['cuttle.show'], 2) "
+        "internal.launch.bench_by(internal.launch.bench_once) end ")
+
 
 def masked(program, text):
     lines, in_table = [], False
@@ -89,9 +94,14 @@ def in_browser(page, program):
     return result["out"] + result["err"], result["ok"]
 
 
+def timed_once(program):
+    return dict(program, text=program["text"] if "--whole" in sys.argv else ONCE + program["text"])
+
+
 def test_programs():
     page.promised("engine.ready")
-    programs = page.value("CUTTLE_TUTORIAL.concat(CUTTLE_EXAMPLES)")
+    examples = [timed_once(program) for program in page.value("CUTTLE_EXAMPLES")]
+    programs = page.value("CUTTLE_TUTORIAL") + examples
     if not WANTED:
         paths = {path.name for path in (HERE.parents[2] / "examples").glob("*.lua")}
         check("all examples are there", paths - {program["name"] for program in programs}, set())
