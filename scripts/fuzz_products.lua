@@ -38,6 +38,7 @@ end
 local function random_problem()
   local name = one_of(types)
   local m, n, k = math.random(90), math.random(90), math.random(280)
+  if name == "f8e4m3" and chance(4) then k = k + 128 * math.random(12) end
   if chance(2) then m, n, k = cdiv(m, 16) * 16, cdiv(n, 16) * 16, cdiv(k, 16) * 16 end
   local glu = chance(3)
   if glu then n = cdiv(n, 2) * 2 end

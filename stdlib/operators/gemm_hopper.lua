@@ -23,7 +23,8 @@
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
 --   parts, at_once  of blocks of K with scales, whose sums take registers: of a tile's columns,
---              parts that are multiplied one after the other; stages for which that goes on
+--              parts that are multiplied one after the other; stages of a turn of the loop. Then
+--   late       a tile that is one pass is stored while the first products of the next one run
 --   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
 --              C is stored across them. The tile is {bN, bM, bK}
 --   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
@@ -96,6 +97,13 @@ local function plan_of(variant)
            k_blocks = variant.k_blocks or 1,
            stored = stored, mma_of = mma_of,
            store = store.plan(stored, mma_of, bN // together, held) }
+end
+
+-- Is a tile stored while the first products of the next one run? Where it goes must depend on its
+-- place alone.
+local function is_late(variant, plan)
+  return variant.late and plan.parts > 1 and scaling.is_deep(variant) and plan.store.n_passes == 1
+    and not (plan.store.fetches or variant.grouped or variant.batched)
 end
 
 -- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
@@ -246,6 +254,7 @@ local function multiply_all(variant, plan, block, C, ending)
 
   local behind = held or not variant.promotes
     and (plan.groups == 1 or variant.behind and not variant.grouped or not is_shared)
+  local put_kept = out.kept and function() out:put_kept() end
   local mine, other -- barriers of a ping-pong, whose groups multiply in turn
 
   local function compute(row, column, part)
@@ -260,7 +269,7 @@ local function multiply_all(variant, plan, block, C, ending)
     if promoter then
       local at = thr:partition_C(identity_tensor{bN, bM})[0]
       multiply.scaled(plan, block, state, tCsX, tPsY, sums, fetch, promoter,
-        { A = at[2], B = at[1] })
+        { A = at[2], B = at[1] }, put_kept)
     elseif held then
       slot = multiply.held(plan, block, state, held, read, tCsY, sums, fetch)
     else
@@ -329,6 +338,7 @@ local parameters <const> = {
 function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
+  plan.store.is_late = not ranks and is_late(variant, plan)
   local arrivals = plan.together * plan.high * (plan.by_warps and GROUP // WARP or 1)
   reduce.plan(plan.stored, plan.k_blocks == 1 and plan.mma
     or plan.mma_of(plan.stored.tile[1], variant.tile[2] // plan.together, plan.together),

@@ -51,45 +51,73 @@ local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
   return slot
 end
 
--- Multiplies slots of the ring, number k of the tile and those that follow it, a part of columns at
--- a time: while the sums of a part are scaled and added, the products of the next part run. None
--- runs on: ptxas would wait for each product if some did in the next turn of a loop.
-local function scale_slots(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at, k, n_slots)
-  local n, slots, reads = plan.parts, {}, {}
-  local last = n * n_slots - 1
+-- The sums of blocks of K that have scales, all columns of a slot at a time.
+local function scale_whole(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at)
+  clear(sums)
+  for k in range(block.k_tiles) do
+    local slot = state.slot
+    await(block, slot, state.parity)
+    local read = promoter:read(block.scales, slot, at)
+    state:advance()
+    begin_in(plan.mma, slot, tCsX(_, _, _, slot), tCsY, promoter:part(), false)
+    fetch_at(plan, block, k, fetch)
+    local factors = read(0)
+    wgmma_wait(0)
+    M.release(plan, block, slot)
+    promoter:add(sums, factors, 0)
+  end
+end
+
+-- The same, a part of the columns at a time: while the sums of a part are scaled and added, the
+-- products of the next one run, and of the last part those of the next slot's first. A turn of the
+-- loop multiplies a few slots, and awaits what the last turn began alone: ptxas would wait for each
+-- product if others ran meanwhile. begun(), or nil, is called while the first products run.
+local function scale_parts(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at, begun)
+  local last = plan.parts - 1
   local function begin(i)
-    local of = i // n
-    if i % n == 0 then
-      slots[of] = state.slot
-      await(block, slots[of], state.parity)
-      reads[of] = promoter:read(block.scales, slots[of], at)
+    local slot = state.slot
+    if i == 0 then await(block, slot, state.parity) end
+    begin_in(plan.part_mma, slot, tCsX(_, _, _, slot), part_of(tCsY, i), promoter:part(i), false)
+  end
+  local function begin_after(i, has_next)
+    if i < last then
+      begin(i + 1)
+    elseif has_next then
       state:advance()
+      begin(0)
     end
-    begin_in(plan.part_mma, slots[of], tCsX(_, _, _, slots[of]), n > 1 and part_of(tCsY, i % n)
-      or tCsY, promoter:part(i), false)
-    if i % n == 0 then fetch_at(plan, block, k + of, fetch) end
   end
+  local function scale_slot(k, is_first, has_next)
+    local slot = state.slot
+    local read = promoter:read(block.scales, slot, at)
+    fetch_at(plan, block, k, fetch)
+    for i = 0, last do
+      local is_alone, is_last = is_first and i == 0, i == last
+      if is_alone then wgmma_wait(0) end
+      begin_after(i, has_next)
+      local factors = read(i)
+      if not is_alone then wgmma_wait((not is_last or has_next) and 1 or 0) end
+      if is_last then M.release(plan, block, slot) end
+      promoter:add(sums, factors, i)
+    end
+  end
+  local at_once, n = plan.at_once, block.k_tiles - 1
   begin(0)
-  for i = 0, last do
-    local of, is_end = i // n, i % n == n - 1
-    if i < last then begin(i + 1) end
-    local factors = reads[of](i % n)
-    wgmma_wait(i < last and 1 or 0)
-    if is_end then M.release(plan, block, slots[of]) end
-    promoter:add(sums, factors, i % n)
+  if begun then begun() end
+  clear(sums)
+  for i in range(n // at_once) do
+    for j = 0, at_once - 1 do scale_slot(i * at_once + j, j == 0, true) end
   end
+  for k in range(n // at_once * at_once, n) do scale_slot(k, true, true) end
+  scale_slot(n, true, false)
+  state:advance()
 end
 
 --- The sums of a tile by one group, whose blocks of K have scales. at: {A =, B =}, the first row of
 --- each in the tile that is the thread's.
-function M.scaled(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at)
-  local at_once = plan.at_once
-  local function some(k, n)
-    scale_slots(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at, k, n)
-  end
-  clear(sums)
-  for i in range(block.k_tiles // at_once) do some(i * at_once, at_once) end
-  if at_once > 1 and block.k_tiles % at_once > 0 then some(block.k_tiles - 1, 1) end
+function M.scaled(plan, ...)
+  local scale = plan.parts > 1 and scale_parts or scale_whole
+  return scale(plan, ...)
 end
 
 --- The same without scales. `behind`: the products of one slot still run while the next begin, and

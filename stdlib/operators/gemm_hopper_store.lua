@@ -108,6 +108,13 @@ local function batch_of(C, out, l)
   return select(M.of_batch(C, l), 1, 0), select(M.of_batch(out, l), 1, 0)
 end
 
+-- What is kept of a tile that is one pass, with its place: is_late in the plan says that it is
+-- stored when put_kept is called, or at the end.
+local function new_kept(plan)
+  return { is_there = false, row = 0, column = 0,
+           new = fragment(plan.dtype, { ROWS * plan.columns // GROUP, 1, 1 }) }
+end
+
 --- In a kernel: a group's way from sums to C (M,N,L), batch l; `out` are C's coordinates for TMA;
 --- by.scatter: see gemm_indexed.lua.
 function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
@@ -120,6 +127,7 @@ function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
     together = named_barrier(FIRST_ID + group, GROUP),
     full = full, first_full = full and group * plan.buffers,
     turn = full and pipeline_state(1), -- of tiles: their parity
+    kept = plan.is_late and new_kept(plan),
     thread = variant.owners and (threadIdx.x - GROUP) % variant.owners.n_threads,
     out = out }, Store)
 end
@@ -282,7 +290,8 @@ end
 
 -- From a buffer to C: by TMA, but by the threads where rows are another group's. Either
 -- way the pass is a group of TMA's stores, perhaps an empty one: these are counted.
-local function out_of(self, buffer, gC, at)
+local function out_of(self, buffer, at)
+  local gC = tile(self.out, {ROWS, self.plan.columns}, {_, _})
   if is_whole(self, at.row) then
     if self.is_first then
       tma_store(self.memory(_, _, buffer), gC(_, _, at.row, at.column))
@@ -303,11 +312,32 @@ local function out_of(self, buffer, gC, at)
   end
 end
 
+-- What is stored of a pass, from registers to C.
+local function put(self, new, buffer, at)
+  if self.is_first and not self.plan.fetches then tma_store_wait(self.plan.under_way) end
+  self.together:sync()
+  write(self, new, buffer)
+  fence_proxy_async()
+  self.together:sync()
+  out_of(self, buffer, at)
+end
+
+local function keep(self, new, row, column)
+  local kept = self.kept
+  copy(new, kept.new)
+  kept.row, kept.column, kept.is_there = row, column, true
+end
+
+--- Puts what is kept of the tile before, if there is one.
+function Store:put_kept()
+  local kept = self.kept
+  if kept.is_there then put(self, kept.new, 0, kept) end
+end
+
 --- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns; the
 --- block's tile is in row `tile_row` of such; ending: {alpha =, beta =, operands =, scales =}.
 function Store:store(sums, row, column, tile_row, ending)
   local plan = self.plan
-  local gC = tile(self.out, {ROWS, plan.columns}, {_, _})
   local columns = size(self.C, 1)
   if self.variant.glu then columns = 2 * columns end
   local at_tile = { l = self.l, operands = ending.operands, scales = ending.scales, m = column,
@@ -324,12 +354,11 @@ function Store:store(sums, row, column, tile_row, ending)
     if plan.fetches then wait_for_pass(self, i, at) end
     local new = elements(self, out, part, at_row, at_column, buffer,
       ids and tile(ids, extent, {pass, high, 0}))
-    if self.is_first and not plan.fetches then tma_store_wait(plan.under_way) end
-    self.together:sync()
-    write(self, new, buffer)
-    fence_proxy_async()
-    self.together:sync()
-    out_of(self, buffer, gC, at)
+    if plan.is_late then
+      keep(self, new, at_row, at_column)
+    else
+      put(self, new, buffer, at)
+    end
     if plan.fetches then fetch_next(self, i, row, column) end
   end
   out:finish()
@@ -339,6 +368,7 @@ end
 --- Behind the last tile: shared memory must stay until it has been read. That C is written is
 -- awaited by whoever waits for the launch.
 function Store:finish()
+  if self.kept then self:put_kept() end
   if self.is_first then tma_store_wait(0) end
 end
 

@@ -361,7 +361,7 @@ M.list = {
     when = fills(0.5, 128, 256) },
   hopper{ name = "hopper 256x128x128, scaled", types = F8, majors = TN, tile = { 256, 128, 128 },
     stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", scaled = true,
-    parts = 4, at_once = 2,
+    parts = 4, at_once = 7, late = true,
     when = function(p) return is_deep(p) and is_wide(p) and fills(1, 256, 128)(p) end },
   hopper{ name = "hopper 128x128x128, scaled", types = F8, majors = TN, tile = { 128, 128, 128 },
     stages = 5, registers = { 56, 224 }, store = { 1, 2 }, order = "groups", scaled = true,

@@ -43,15 +43,17 @@ local function try(dtype, m, n, k, scale_a, scale_b, options)
   options = options or {}
   local l = options.l or 1
   local A, B = small(dtype, by_rows(m, k, l)), small(dtype, by_rows(n, k, l))
-  local C = zeros(f32, options.by_columns and layout{m, n, l} or by_rows(m, n, l))
+  local C = zeros(options.c or f32, options.by_columns and layout{m, n, l} or by_rows(m, n, l))
   matmul(A, B, C, { scale_a = on_device(scale_a), scale_b = on_device(scale_b),
     config = options.config, split = options.split, blocks = 2, alpha = 2 })
   for q = 0, l - 1 do
     local want = reference.matmul(scaled(A, scale_a, q), scaled(B, scale_b, q))
     local got, wrong = C(_, _, q):to("cpu"), 0
+    for i = 0, size(want) - 1 do want[i] = 2 * want[i] end
+    want = reference.cast(want, C.dtype)
     for i = 0, size(want) - 1 do
       local at = {i % m, i // m}
-      wrong = wrong + (got[at] == 2 * want[at] and 0 or 1)
+      wrong = wrong + (got[at] == want[at] and 0 or 1)
     end
     if wrong > 0 then print(dtype, m, n, k, options.config, q, wrong) end
   end
@@ -83,6 +85,11 @@ if sm == 90 then
   end
   try(f8e4m3, 144, 272, 400, powers{144, 4}, powers{272, 4},
     { config = "hopper 256x128x128, scaled" })
+  -- Several tiles of a block, and K of one slot, of a turn of the loop, and of more.
+  for _, k in ipairs { 128, 1024, 1312 } do
+    try(f8e4m3, 400, 272, k, powers{400, cdiv(k, 128)}, powers{3, cdiv(k, 128)},
+      { config = "hopper 256x128x128, scaled", c = bf16 })
+  end
   try(f8e4m3, 144, 144, 272, powers{144, 3}, powers{144, 3}, { config = pairs_of_blocks })
   try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
     l = 2 })
