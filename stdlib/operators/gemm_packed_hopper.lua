@@ -477,10 +477,7 @@ local function multiply_all(variant, plan, rings, block, C, ending)
       all = hopper.add_up(plan, rings.sums, sums, threadIdx.x)
       stored = column * plan.k_blocks + cluster_rank()
     end
-    for i = 0, plan.high - 1 do
-      stores.store(lane, C, own + i, stored, tile(all, {size(all, 0), 1, 1}, {0, i, 0}), ending,
-        part)
-    end
+    stores.store(lane, C, own, stored, all, ending, part)
   end
   if plan.in_turns then
     mine = named_barrier(FIRST_ID + plan.groups + group, 2 * GROUP)

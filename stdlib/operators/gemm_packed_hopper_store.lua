@@ -14,10 +14,13 @@ local LANES <const>, DEEP <const> = 4, 8 -- of 32 elements, which have an order:
 --- Adds to the kernel's plan what is stored, of C of 16 bits.
 function M.plan(variant, plan)
   plan.stored_rows = variant.glu and ROWS // 2 or ROWS -- of what is stored
+  plan.passes = plan.stored_columns // plan.pass -- of ROWS rows of the weight
   if variant.c_dtype.bits ~= 16 then return end
   local line = gmma_layout(variant.c_dtype, "MN", plan.stored_rows * variant.c_dtype.bits // 8)
   plan.buffers = BUFFERS
-  if plan.k_blocks > 1 then plan.buffers = math.min(BUFFERS, plan.stored_columns // plan.pass) end
+  if plan.k_blocks > 1 then plan.buffers = math.min(BUFFERS, plan.passes) end
+  -- Stores of other buffers may still read, where each buffer's turn comes round.
+  plan.under_way = plan.high * plan.passes % plan.buffers == 0 and plan.buffers - 1 or 0
   plan.stored = tile_to_shape(line, {plan.stored_rows, plan.pass, plan.buffers})
   plan.store = tiled_copy_C(atom("SM90_U16x8_STSM_T", variant.c_dtype), plan.like)
   local along = plan.stored_rows // VECTOR
@@ -106,9 +109,9 @@ local function part_of_group(variant, C, by, group)
            places = domain_offset({0, group.first}, nested.places(matrix)) }
 end
 
---- A warp group's sums of a tile to C, in passes of some columns; group: of rows, whose the tile
---- is, or nil.
-function M.store(lane, C, row, column, sums, ending, group)
+-- ROWS rows of the weight, in passes, each to the buffer after that of the pass before, of which
+-- the tile has had so many.
+local function store_rows(lane, C, row, column, sums, ending, group, before)
   local variant, plan, i = lane.variant, lane.plan, threadIdx.x % GROUP
   local thr, part = plan.like:get_slice(i), group and part_of_group(variant, C, ending.by, group)
   local out = epilogue.begin(variant, ending.alpha, ending.beta, { l = group and group.g or 0,
@@ -116,15 +119,15 @@ function M.store(lane, C, row, column, sums, ending, group)
     extent = {size(C, 0), size(C, 1)} })
   local places = identity_tensor{size(C, 0) * (variant.glu and 2 or 1), size(C, 1)}
   if group then places = domain_offset({0, group.first}, places) end
-  local passes, move = plan.stored_columns // plan.pass, plan.stored and mover(lane, C, part)
+  local passes, move = plan.passes, plan.stored and mover(lane, C, part)
   local function store_pass(p)
     local own, at_column = tile(sums, {size(sums, 0) // passes, 1, 1}, {p, 0, 0}),
       column * passes + p
     local at = thr:partition_C(tile(places, {ROWS, plan.pass}, {row, at_column}))
     if not move then return out:store(own, part.rows, at) end
-    local memory = lane.stored(_, _, p % plan.buffers)
+    local memory = lane.stored(_, _, (before + p) % plan.buffers)
     local write = put(lane, out, own, thr, at, memory)
-    if not group and i == 0 then tma_store_wait(plan.buffers - 1) end
+    if not group and i == 0 then tma_store_wait(plan.under_way) end
     lane.together:sync()
     write()
     if not group then fence_proxy_async() end
@@ -133,6 +136,15 @@ function M.store(lane, C, row, column, sums, ending, group)
   end
   for p = 0, passes - 1 do
     if not group or (column * passes + p) * plan.pass < group.rows then store_pass(p) end
+  end
+end
+
+--- A warp group's sums of a tile, from row `row` of tiles of ROWS on, to C; group: of rows, whose
+--- the tile is, or nil.
+function M.store(lane, C, row, column, sums, ending, group)
+  for i = 0, lane.plan.high - 1 do
+    store_rows(lane, C, row + i, column, tile(sums, {size(sums, 0), 1, 1}, {0, i, 0}), ending, group,
+      i * lane.plan.passes)
   end
 end
 
