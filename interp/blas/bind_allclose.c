@@ -129,8 +129,8 @@ static bool read_worst(lua_State *L, const Tensor *a, const Tensor *b, Worst *w)
 /* By kernels of compare.lua, of tensors on one device. False: it is left to the host. */
 static bool compare_on_device(lua_State *L, const Tensor *a, const Tensor *b, Tolerance tol,
                               Worst *w) {
-  CtDevice *device = a->storage->device;
-  if (device == NULL || device != b->storage->device || !front_may_launch(L)) {
+  if (a->storage->device != b->storage->device || !ct_storage_is_in_order(a->storage) ||
+      !ct_storage_is_in_order(b->storage) || !front_may_launch(L)) {
     return false;
   }
   state_push_module(L, "cuttle.compare");

@@ -109,7 +109,7 @@ static bool may_overlap(const Tensor *a, const Tensor *b) {
 }
 
 static bool may_move_there(lua_State *L, const Tensor *t) {
-  return t->storage->device != NULL && !ct_dtype_is_packed(t->dtype) && front_may_launch(L);
+  return ct_storage_is_in_order(t->storage) && !ct_dtype_is_packed(t->dtype) && front_may_launch(L);
 }
 
 /* Calls that function with arguments 1 and 2 of the binding. False: it is left to the host. */
@@ -126,8 +126,8 @@ static bool move_by(lua_State *L, const char *function) {
 }
 
 static bool copy_there(lua_State *L, const Tensor *src, const Tensor *dst) {
-  return src->storage->device == dst->storage->device && may_move_there(L, src) &&
-         !may_overlap(src, dst) && move_by(L, "on_device");
+  return src->storage->device == dst->storage->device && ct_storage_is_in_order(dst->storage) &&
+         may_move_there(L, src) && !may_overlap(src, dst) && move_by(L, "on_device");
 }
 
 /* {====== copy, fill, clear ====== */
@@ -228,11 +228,6 @@ static int fill(lua_State *L) {
   return 0;
 }
 
-/* Is it a device's, whose launches so far and from now on are in its own stream? */
-static bool is_in_order(const CtStorage *s) {
-  return s->device != NULL && s->stream == ct_device_stream(s->device);
-}
-
 /* A graph records the fill of a row of bytes; a device is given it, and the host does not wait. */
 static CtStatus clear_row(CuttleState *s, const Tensor *t, int64_t n, CtErr *err) {
   size_t at = tensor_byte(t, 0), bytes = (size_t)ct_dtype_span(t->dtype, n);
@@ -249,7 +244,7 @@ static int clear(lua_State *L) {
   const Tensor *t = tensor_check_recordable(L, 1, "clear");
   Elem zero;
   int64_t n;
-  if (s->taps.recorder != NULL || is_in_order(t->storage)) {
+  if (s->taps.recorder != NULL || ct_storage_is_in_order(t->storage)) {
     CtCx cx = bind_enter(L);
     if (is_compact(&cx, t->layout, &n) && are_bytes(t, n)) {
       diag_try(L, clear_row(s, t, n, diag_err(L)));

@@ -307,6 +307,10 @@ CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, si
   return copy_staged(src, src_at, dst, dst_at, bytes, err);
 }
 
+bool ct_storage_is_in_order(const CtStorage *s) {
+  return s->device != NULL && s->stream == ct_device_stream(s->device);
+}
+
 CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *err) {
   CtStatus status;
   if (!begin_write(s, at, bytes, &status, err)) {

@@ -129,5 +129,8 @@ CtStatus ct_storage_fill(CtStorage *s, const void *src, size_t bytes, CtErr *err
 CtStatus ct_storage_copy(const CtStorage *src, size_t src_at, CtStorage *dst, size_t dst_at,
                          size_t bytes, CtErr *err) CT_NODISCARD;
 CtStatus ct_storage_set(CtStorage *s, size_t at, int byte, size_t bytes, CtErr *err) CT_NODISCARD;
+/* Is it a device's, whose launches so far and from now on are in its own stream? Another stream's are not ordered
+   with what is launched there now. */
+bool ct_storage_is_in_order(const CtStorage *s);
 
 #endif

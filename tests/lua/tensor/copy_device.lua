@@ -29,6 +29,12 @@ ones_in("fill", z)
 local a = ones(f32, {512, 512})
 clear(tile(a, {256, 512}, {1, 0}))
 print("clear", a[{256, 0}] == 1 and "there" or "by the host")
+local function in_stream(x)
+  kernel("touch", function(x) x[0] = 1.0 end){grid = 1, block = 1, stream = stream()}(x)
+  return x
+end
+try("from a stream", select(in_stream(ones(f32, many)), 1, 0), to(many))
+try("to a stream", turned(many), in_stream(to(many)))
 do
   local texts <close> = internal.launch.collect()
   try("collected", turned(many), to(many))
@@ -45,6 +51,8 @@ says("nor such as overlap", "overlap\ttrue")
 says("parts of one memory that do not are", "apart\t1.0")
 says("fill sets many there", "fill\tthere")
 says("and clear", "clear\tthere")
+says("what another stream may write is copied after it", "from a stream\tby the host")
+says("and so is what it may read", "to a stream\tby the host")
 says("nothing is launched where texts are collected", "collected\tby the host")
 says("and none is added", "texts\t0")
 
