@@ -26,6 +26,7 @@
 --             of stages and depth, whose addresses are constants then
 --   odd       a step follows the last turn of 2
 --   overhangs  the last step does, beyond K
+--   last     columns that are multiplied where a group has no more, if they are not LEAST
 --   orders    with glu: C is stored in the order of the codes of a weight that multiplies it next,
 --             as activations of so many bits
 local grouping = require "cuttle.gemm_groups"
@@ -139,11 +140,12 @@ end
 
 -- {====== Before the trace ======
 
--- How many columns of a tile are multiplied: LEAST, where a group has no more, or all. With more of
--- them threads would spill registers. Of parts it is one.
-local function widths_of(columns, parts)
+-- How many columns of a tile are multiplied: `last` or LEAST, where a group has no more, or all.
+-- With more of them threads would spill registers. Of parts it is one.
+local function widths_of(columns, parts, last)
   if parts > 1 then return { columns // parts, columns } end
-  return columns > LEAST and columns <= MOST and { LEAST, columns } or { columns }
+  last = last or columns > LEAST and columns <= MOST and LEAST
+  return last and { last, columns } or { columns }
 end
 
 local function plan_of(variant)
@@ -182,7 +184,7 @@ local function plan_of(variant)
   plan.coded_bytes = bits // 8
   plan.widths, plan.mmas = { columns }, {}
   if variant.grouped and (parts > 1 or not plan.promotes) then
-    plan.widths = widths_of(columns, parts)
+    plan.widths = widths_of(columns, parts, variant.last)
   end
   for i, n in ipairs(not plan.promotes and plan.widths or {}) do
     plan.mmas[i] = tiled_mma(("SM90_64x%dx%s"):format(n, kind), {together, 1, 1})

@@ -214,11 +214,14 @@ end
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.
 -- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
 -- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
--- `most_k`: groups multiply in turn where an epilogue follows little of K.
+-- `most_k`: groups multiply in turn where an epilogue follows little of K. `last`: with the columns
+-- that a group's last tile may have, only if two tiles have room for all rows.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     of_group = 512 },
   { columns = 256, groups = 1, stages = 4, min_blocks = 1, of_group = 512 },
+  { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, last = 64,
+    only_groups = true, least_k = 2560 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     schedule = "ping-pong", depth = 4, only_groups = true, most_k = 1024 },
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 }, lines = 2,
@@ -278,7 +281,8 @@ local function is_for(row, p, w)
   end
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
-  return row.columns <= cdiv(n, ROWS) * ROWS and span_of(p, w) >= (row.least_group or 0)
+  return row.columns <= cdiv(n, ROWS) * ROWS
+    and (not row.last or n <= row.columns + row.last) and span_of(p, w) >= (row.least_group or 0)
     and p.k <= (row.most_k or math.huge) and p.k >= (row.least_k or 0)
     and (not row.only or row.only == p.dtype.name)
     and (not row.lines or formats.formats[w.type].bits == LINED_BITS)

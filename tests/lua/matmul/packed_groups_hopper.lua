@@ -11,7 +11,8 @@ try("u4", f16, {groups = 1, columns = 64}, {G = 5, N = 72, K = 128, group = 32, 
   scatter = true, add = true, C = f32})
 try("u4", bf16, {groups = 1, columns = 64, turn = 4, stages = 4, depth = 4}, {G = 4, N = 64,
   K = 256, group = 256, M = 90, T = 90, glu = true})
--- Groups that multiply in turn, of a last tile that is narrow, and of no more than one tile.
+-- Groups that multiply in turn, of a last tile that is narrow, and of no more than one tile. Then
+-- tiles that are wider, with a narrow last one.
 local in_turn = {groups = 2, schedule = "ping-pong", columns = 128, stages = 4, depth = 4}
 try("u4", bf16, in_turn, {G = 5, N = 264, K = 128, group = 64, M = 400, T = 400, has_zeros = true})
 try("u8", f16, in_turn, {G = 3, N = 144, K = 192, group = 32, M = 90, T = 9, gather = true,
@@ -20,9 +21,12 @@ try("u8", f16, in_turn, {G = 3, N = 144, K = 192, group = 32, M = 90, T = 9, gat
 -- expect: packed hopper 128x32x64, u8	nil
 -- expect: packed hopper 64x128x64, f4e2m1	nil
 -- expect: packed hopper 64x64x64, u4	nil
+try("u4", bf16, {groups = 2, columns = 256, last = 64}, {G = 3, N = 136, K = 64, group = 64,
+  M = 401, T = 40, gather = true, scatter = true})
 -- expect: packed hopper 64x64x64, u4	nil
 -- expect: packed hopper 128x128x64, u4, ping-pong	nil
 -- expect: packed hopper 128x128x64, u8, ping-pong	nil
+-- expect: packed hopper 128x256x64, u4	nil
 
 -- Activations of 8 bits: K that is no whole number of steps, parts of columns where a group's last
 -- tile has fewer, and numbers of f4e2m1 that have their scales.

@@ -68,17 +68,19 @@ end
 print(told_in_groups(1024).key, told_in_groups(1024).config)
 -- expect: u4 64 bf16 1024 512 256 in 4	packed hopper 64x64x64, u4
 -- Of 8 bits: tiles of the rows that groups have, and small blocks where C has all rows.
-local function told_of_f8(m, K, glu)
+local function told_of(T, m, K, glu)
   local extents = {8192, K, 4}
   local w = packed.pack_weights(view(zeros(u8, 1), layout(extents, {0, 0, 0})), {type = "u4",
     scales = view(ones(bf16, 1), layout({8192, K // 128, 4}, {0, 0, 0}))})
-  return operator.explain(zeros(f8e4m3, row_major{m, K}), w,
+  return operator.explain(zeros(T, row_major{m, K}), w,
     zeros(bf16, row_major{m, glu and 4096 or 8192}), {groups = full(i32, 4, m), device = "H200",
       glu = glu, epilogue = glu and function(v, u) return v * u end}).config
 end
-print(told_of_f8(2048, 1024), told_of_f8(1024, 1024), told_of_f8(1024, 1024, true))
+print(told_of(f8e4m3, 2048, 1024), told_of(f8e4m3, 1024, 1024), told_of(f8e4m3, 1024, 1024, true))
 -- expect: packed hopper 128x192x128, u4	packed hopper 64x128x128, u4	packed hopper 128x128x128, u4
-print(told_of_f8(1024, 2560, true))                        -- expect: packed hopper 128x256x128, u4
+print(told_of(f8e4m3, 1024, 2560, true))                   -- expect: packed hopper 128x256x128, u4
+print(told_of(bf16, 1024, 2560), told_of(bf16, 1300, 2560))
+-- expect: packed hopper 128x256x64, u4	packed hopper 128x128x128, u4
 local file <close> = assert(io.open(path, "w"))
 file:write(("matmul\tmeasured\t0.5\tH200\t-\tu4 64 bf16 1024 512 256 in 4\t" ..
   "name=\"packed hopper 128x128x64, u4\"\t%016x\n"):format(0))
