@@ -193,6 +193,8 @@ local decodes <const> = {
     page = 64 },
   { "decode, latent, in pairs", bf16, bf16, 70, 1, 576, "latent hopper, pairs", latent = true,
     page = 64 },
+  { "decode, latent, pages of 1", bf16, bf16, 20, 1, 576, "latent hopper, rows", latent = true,
+    page = 1 },
 }
 
 local LENGTHS <const> = { 700, 1, 0, 90 }

@@ -234,12 +234,14 @@ decode("latent", "latent 32 keys", function()
   local V = view(K, layout({5, 1, 180, 512}, {180 * 576, 0, 576, 1}))
   return randn(bf16, row_major{5, 16, 576}), K, V
 end, {}, 1)
-decode("latent, 8 bits", "latent 8 bits", function()
+local function latent_8_bits()
   local K = view(reference.cast(randn(f32, 5 * 250 * 512), f8e4m3), row_major{5, 1, 250, 512})
   local scales = rand(f32, row_major{5, 1, 250, 4})
   return randn(bf16, row_major{5, 16, 576}), K, K, {k_scale = scales, v_scale = scales,
     k_rope = randn(bf16, row_major{5, 1, 250, 64})}
-end, {}, 1)
+end
+decode("latent, 8 bits", "latent 8 bits", latent_8_bits, {}, 1)
+decode("latent hopper, 8 bits", "latent hopper, 8 bits", latent_8_bits, {}, 1)
 local function latent_of_many()
   local K = randn(bf16, row_major{4, 1, 400, 576})
   local V = view(K, layout({4, 1, 400, 512}, {400 * 576, 0, 576, 1}))
@@ -247,6 +249,7 @@ local function latent_of_many()
 end
 decode("latent, pairs", "latent hopper, pairs", latent_of_many, {}, 3)
 decode("latent hopper", "latent hopper", latent_of_many, {}, 3)
+decode("latent hopper, rows", "latent hopper, rows", latent_of_many, {}, 3)
 
 -- {====== Many devices ======
 

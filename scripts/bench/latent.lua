@@ -1,10 +1,11 @@
 -- latent.lua: attention_decode of 128 latent heads (576/512), which the tensor cores limit, beside
 -- cuBLAS's bf16 product of 8192 cubed in the same run: in bursts and sustained (regimes.lua).
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/latent.lua [--quick]
---     [--variants=FILE] [--heads=N] [--narrow] [BxN ...]
+--     [--variants=FILE] [--heads=N] [--narrow] [--chosen=N] [BxN ...]
 --   BxN              sequences of so many keys; 64x8192 and 7x65536
 --   --heads=N        in place of 128
 --   --narrow         also a cache of f8e4m3, with scales of 128 columns and 64 columns of bf16
+--   --chosen=N       a query sees so many of its sequence's keys, in any order, by pages of one
 --   --variants=FILE  Lua that returns a list of tables as attention_decode takes for `config`
 -- Prints us, TFLOP/s, their ratio to the tensor cores' 989 and to cuBLAS, and the difference from
 -- the plain kernel.
@@ -17,17 +18,20 @@ local regimes = require "regimes"
 
 local D <const>, DV <const>, PEAK <const>, N <const> = 576, 512, 989, 8192
 local GROUPS <const> = 4 -- scales of a key
-local H, numbers, variants, shapes, narrow = 128, regimes.regimes, { false }, {}, false
+local H, numbers, variants, shapes = 128, regimes.regimes, {}, {}
+local narrow, chosen = false
 
 for _, word in ipairs(arg) do
   local file, b, n = word:match "^%-%-variants=(.*)$", word:match "^(%d+)x(%d+)$"
-  local heads = word:match "^%-%-heads=(%d+)$"
+  local heads, n_chosen = word:match "^%-%-heads=(%d+)$", word:match "^%-%-chosen=(%d+)$"
   if word == "--quick" then
     numbers = regimes.quick
   elseif word == "--narrow" then
     narrow = true
   elseif heads then
     H = math.tointeger(heads)
+  elseif n_chosen then
+    chosen = math.tointeger(n_chosen)
   elseif file then
     for _, config in ipairs(dofile(file)) do table.insert(variants, config) end
   else
@@ -51,42 +55,73 @@ local function product()
     2 * N ^ 3, "", libraries.queue())
 end
 
--- The same queries and a cache of 8 bits of other elements.
-local function eight_bits(list, Q, b, n)
-  local function like(dtype, columns, seed)
-    return ct.view(data.normal(dtype, b * n * columns, seed), ct.row_major { b, 1, n, columns })
-  end
-  local K, rope, scales = like(ct.f8e4m3, DV, 3), like(ct.bf16, D - DV, 4), like(ct.f32, GROUPS, 5)
-  local options = { k_rope = rope, k_scale = scales, v_scale = scales }
-  local function prepare(config)
-    options.config = config
-    return decode.prepare(Q, K, K, options)
+-- Adds a candidate for each of `configs`, beside the plain kernel's result.
+local function each_config(list, title, flops, configs, Q, K, V, options)
+  local function prepare(config, lazy)
+    options.config, options.lazy = config, lazy
+    return decode.prepare(Q, K, V, options)
   end
   local plain, _, want = prepare "plain"
   plain()
-  local launch, name, O = prepare "latent 8 bits"
-  data.poison(O)
-  launch()
-  table.insert(list, candidate(("%dx%d %s"):format(b, n, name), launch, 2 * b * n * H * (D + DV),
-    ("%.2g to plain"):format(data.compare(O, want).relative)))
+  for _, config in ipairs(configs) do
+    for _, lazy in ipairs(type(config) == "table" and { false } or { false, true }) do
+      local launch, name, O = prepare(config or nil, lazy)
+      data.poison(O)
+      launch()
+      if not lazy or name:find "hopper" then
+        table.insert(list, candidate(("%s %s%s"):format(title, name, lazy and ", lazy" or ""),
+          launch, flops, ("%.2g to plain"):format(data.compare(O, want).relative)))
+      end
+    end
+  end
+end
+
+-- `first` configurations, then those of the file: of 8 bits, or the others.
+local function with_variants(first, is_narrow)
+  for _, config in ipairs(variants) do
+    local is_meant = (config.narrow or false) == is_narrow and not (chosen and is_narrow)
+    if is_meant then table.insert(first, config) end
+  end
+  return first
+end
+
+-- The b sequences of n keys in a pool of pages of one key. Each sees some of its own, in any order.
+local function choose(options, b, n)
+  local list = {}
+  for i = 1, b * chosen do list[i] = (i - 1) // chosen * n + math.random(0, n - 1) end
+  options.block_table = ct.view(ct.from_table(ct.i32, list), ct.row_major { b, chosen })
+  local lengths = {}
+  for i = 1, b do lengths[i] = chosen end
+  options.cache_seqlens = ct.from_table(ct.i32, lengths)
+  return options
 end
 
 local function latent(list, b, n)
-  local K = ct.view(data.normal(ct.bf16, b * n * D, 2), ct.row_major { b, 1, n, D })
-  local V = ct.view(K, ct.layout({ b, 1, n, DV }, { n * D, 0, D, 1 }))
-  local Q = ct.view(data.normal(ct.bf16, b * H * D, 1), ct.row_major { b, H, D })
-  local plain, _, want = decode.prepare(Q, K, V, { config = "plain" })
-  plain()
-  for _, config in ipairs(variants) do
-    for _, lazy in ipairs { false, true } do
-      local launch, name, O = decode.prepare(Q, K, V, { config = config or nil, lazy = lazy })
-      data.poison(O)
-      launch()
-      table.insert(list, candidate(("%dx%d %s%s"):format(b, n, name, lazy and ", lazy" or ""),
-        launch, 2 * b * n * H * (D + DV), ("%.2g to plain"):format(data.compare(O, want).relative)))
-    end
+  local first, rows, seen = b, n, n
+  local options, options_8 = {}, {}
+  if chosen then
+    first, rows, seen = b * n, 1, chosen
+    choose(options, b, n)
+    options_8.block_table, options_8.cache_seqlens = options.block_table, options.cache_seqlens
   end
-  if narrow then eight_bits(list, Q, b, n) end
+  local title, flops = ("%dx%d"):format(b, seen), 2 * b * seen * H * (D + DV)
+  local function like(dtype, columns, seed)
+    return ct.view(data.normal(dtype, b * n * columns, seed),
+      ct.row_major { first, 1, rows, columns })
+  end
+  local K = like(ct.bf16, D, 2)
+  local V = ct.view(K, ct.layout({ first, 1, rows, DV }, { rows * D, 0, D, 1 }))
+  local Q = ct.view(data.normal(ct.bf16, b * H * D, 1), ct.row_major { b, H, D })
+  each_config(list, title, flops,
+    with_variants(chosen and { false, "latent 64 keys" } or { false }, false), Q, K, V, options)
+  if narrow then
+    K = like(ct.f8e4m3, DV, 3)
+    options_8.k_rope, options_8.k_scale = like(ct.bf16, D - DV, 4), like(ct.f32, GROUPS, 5)
+    options_8.v_scale = options_8.k_scale
+    each_config(list, title, flops,
+      with_variants({ "latent 8 bits", not chosen and "latent hopper, 8 bits" or nil }, true),
+      Q, K, K, options_8)
+  end
 end
 
 local list = { product() }

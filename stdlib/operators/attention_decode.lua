@@ -5,7 +5,7 @@
 -- what combines the parts (attention_decode_merge.lua). A template is a module with
 --   trouble(config, p)  why its kernel cannot compute the problem, or nil
 --   shared_bytes(config, p)  if there: of a block
---   keys(p)             if there: K as its kernel takes it
+--   mapped(t)           if there: K, K_rope and scales of parts as its kernel takes them
 --   shape(config)       keys of a unit of the schedule, and `step`, those that a block takes at a
 --                       time; rows of a tile; warps of a block, and how many partial results they
 --                       have `found` of a piece; `resident` blocks of a multiprocessor; `overhead`
@@ -57,9 +57,13 @@ M.configs = {
   { name = "mma 8 bits, 2 warps", template = MMA, sm_from = 89, warps = 2, stages = 3,
     resident = 1, narrow = true },
   { name = "latent hopper, pairs", template = LATENT_HOPPER, sm = 90, cluster = 2,
-    from_rows = 17, registers = { 184, 160 } },
+    from_rows = 17, slots = 3, held = 7, registers = { 184, 160 } },
   { name = "latent hopper", template = LATENT_HOPPER, sm = 90, cluster = 1,
-    from_rows = 17, registers = { 184, 160 } },
+    from_rows = 17, slots = 3, held = 7, registers = { 184, 160 } },
+  { name = "latent hopper, rows", template = LATENT_HOPPER, sm = 90, cluster = 1,
+    from_rows = 17, slots = 2, held = 4, registers = { 136, 160 }, loader = 56 },
+  { name = "latent hopper, 8 bits", template = LATENT_HOPPER, sm = 90, cluster = 1,
+    from_rows = 17, slots = 2, held = 4, registers = { 136, 160 }, loader = 56, narrow = true },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },
   { name = "latent 32 keys", template = LATENT, sm_from = 80, keys = 32, stages = 2 },
   { name = "latent 8 bits", template = LATENT, sm_from = 89, keys = 64, stages = 3, narrow = true },
@@ -174,7 +178,8 @@ local function steps_of(config, p, target)
   local parts, ml = workspace(p, v, n_parts)
   p.has_pdl = target.sm >= 90
   local steps, lse = {}, p.LSE
-  local keys_of = require(config.template).keys
+  local mapped = require(config.template).mapped
+  local function own(t) return t and mapped and mapped(t) or t end
   if p.n_new > 0 then
     steps[1] = append.step(p, kernel_of(config, "cuttle.attention_decode_append", v))
   end
@@ -182,8 +187,9 @@ local function steps_of(config, p, target)
     kernel = kernel_of(config, config.template, v),
     launch = { grid = n_parts * v.cluster, block = 32 * v.warps, stream = p.stream,
                cluster = v.cluster > 1 and v.cluster or nil, pdl = p.has_pdl },
-    args = table.pack(p.Q, keys_of and keys_of(p) or p.K, p.V, p.O, lse, p.lengths, p.capacity,
-      n_parts, parts, ml, p.table, p.k_scale, p.v_scale, p.mask, p.K_rope,
+    args = table.pack(p.Q, own(p.K), p.V, p.O, lse, p.lengths, p.capacity,
+      n_parts, parts, ml, p.table, p.k_groups and own(p.k_scale) or p.k_scale,
+      p.v_scale, p.mask, own(p.K_rope),
       scores.factor(p), scores.operands(p)) }
   local combine = kernel_of(config, "cuttle.attention_decode_merge", v)
   steps[#steps + 1] = merge.step(p, combine, v, n_parts,

@@ -11,11 +11,15 @@
 -- columns, transposed by the product. There are three slots for those, and one for the other
 -- columns, which nobody needs after the scores.
 -- Blocks of a cluster have other queries of the same keys; each loads panels of V for all.
--- Fields of its configurations: cluster, blocks of one; registers {of the group that computes
--- scores, of the others}.
+-- Fields of its configurations: cluster, blocks of one; slots; held, panels of the queries that are
+-- in registers; registers {of the group that computes scores, of those with sums}; loader, those of
+-- a fourth group (attention_decode_latent_load.lua), nil: there is none; narrow: keys of 8 bits.
+-- With a fourth group there are two slots, and the groups with sums do not wait for scores. Their
+-- products are of half of their columns then: ptxas gives 512 threads no registers for more.
 local latent = require "cuttle.attention_decode_latent"
 local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
+local load = require "cuttle.attention_decode_latent_load"
 local schedule = require "cuttle.attention_decode_schedule"
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.attention_decode_tiles"
@@ -27,11 +31,8 @@ local WARPS <const> = GROUP // WARP -- of a group
 local ROWS <const>, KEYS <const> = 64, 64
 local DEPTH_V <const>, PANEL <const> = 512, 64 -- columns of keys that are values, and the others
 local PANELS <const> = DEPTH_V // PANEL
-local HELD <const> = 7 -- panels of the queries that are in registers; the others are not
 local SHARE_AFTER <const> = 3 -- the panel of the next scores after which P goes to the others
 local COLUMNS <const> = DEPTH_V // 2
-local SLOTS <const> = 3
-local AHEAD <const> = SLOTS * KEYS -- keys of the tiles that there is room for
 local CHUNKS <const> = WARPS -- of a slot: products begin before all of them are there
 local PER_CHUNK <const> = PANELS // CHUNKS
 local WIDTH <const> = 8 -- elements of a copy of 16 bytes
@@ -45,9 +46,11 @@ local function n_tiles(p) return cdiv(p.n_q * p.group, ROWS) end
 
 --- See attention_decode.lua.
 function M.trouble(config, p)
-  local why = latent.trouble(config, p) or tma.trouble(p.K, "K", modes, 2, 0)
+  local has_tma = config.narrow or not config.loader
+  local why = latent.trouble(config, p) or config.narrow and load.of(config).trouble(p, modes)
+    or has_tma and tma.trouble(p.K, "K", modes, 2, 0)
   if why then return why end
-  if p.page_size and p.page_size % KEYS ~= 0 then
+  if has_tma and p.page_size and p.page_size % KEYS ~= 0 then
     return ("its kernel takes pages of multiples of %d keys"):format(KEYS)
   elseif n_tiles(p) % config.cluster ~= 0 then
     return ("each %d of its blocks share keys, for a tile of %d queries each, but %d queries are "
@@ -57,33 +60,42 @@ end
 
 --- See attention_decode.lua.
 function M.shape(config)
-  return { keys = KEYS, step = KEYS, rows = ROWS, warps = GROUPS * WARPS, found = 1,
-           cluster = config.cluster, registers = config.registers, resident = 1,
+  local groups = config.loader and GROUPS + 1 or GROUPS
+  return { keys = KEYS, step = KEYS, rows = ROWS, warps = groups * WARPS, found = 1,
+           cluster = config.cluster, registers = config.registers, slots = config.slots,
+           held = config.held, loader = config.loader, narrow = config.narrow, resident = 1,
+           has_tma = config.narrow or not config.loader,
            overhead = OVERHEAD // KEYS, least = LEAST, uncut = true }
 end
 
 --- See attention_decode.lua.
-function M.shared_bytes()
-  return 2 * (KEYS * (SLOTS * DEPTH_V + PANEL + ROWS) + ROWS * (PANELS + 1 - HELD) * PANEL)
-    + 4 * ROWS * (SLOTS + 2) + 256
+function M.shared_bytes(config)
+  local slots, shared_Q = config.slots, PANELS + 1 - config.held
+  return 2 * (KEYS * (slots * DEPTH_V + PANEL + ROWS) + ROWS * shared_Q * PANEL)
+    + 4 * ROWS * (slots + 2) + 256 + (config.narrow and load.of(config).bytes or 0)
 end
 
---- K as the kernel takes it.
-function M.keys(p) return tma.mapped(p.K, 2) end
+--- A tensor of keys as the kernel takes it.
+function M.mapped(t) return tma.mapped(t, 2) end
 
 -- {====== What is known before the trace ======
 
+-- Keys of 8 bits are operands of f16; the last columns may be of the queries' type.
 local function plan_of(variant)
-  local dtype, kind = variant.dtype, "F32" .. names[variant.dtype.name]
+  local dtype = variant.narrow and f16 or variant.dtype
+  local rest = variant.rope and variant.dtype or dtype
   local k_major = gmma_layout(dtype, "K", LINE)
-  local function product(columns, operands)
-    return tiled_mma(("SM90_64x%dx16_%s_%s"):format(columns, kind, operands))
+  local function product(columns, operands, type)
+    return tiled_mma(("SM90_64x%dx16_F32%s_%s"):format(columns, names[(type or dtype).name],
+      operands))
   end
   local QK = product(KEYS, "RS")
   return {
-    QK = QK, QK_rest = product(KEYS, "SS"), PV = product(COLUMNS, "SS"),
-    Q = tile_to_shape(k_major, {ROWS, (PANELS + 1 - HELD) * PANEL}),
-    V = tile_to_shape(k_major, {KEYS, DEPTH_V, SLOTS}),
+    dtype = dtype, rest = rest, QK_last = product(KEYS, "SS", rest),
+    QK = QK, QK_rest = product(KEYS, "SS"),
+    PV = product(variant.loader and COLUMNS // 2 or COLUMNS, "SS"), -- registers of 512 threads
+    Q = tile_to_shape(k_major, {ROWS, (PANELS + 1 - variant.held) * PANEL}),
+    V = tile_to_shape(k_major, {KEYS, DEPTH_V, variant.slots}),
     K_rest = tile_to_shape(k_major, {KEYS, PANEL}), P = tile_to_shape(k_major, {KEYS, ROWS}),
     store_P = tiled_copy_C(atom("SM90_U16x8_STSM_T", dtype), QK),
   }
@@ -91,24 +103,16 @@ end
 
 local function of_first_lane(x) return shfl_idx(x, 0) end
 
--- Parities of the slots' barriers. Slots are constants where they are used, so that the addresses
--- that products take are, too.
-local function parities(bits)
-  local held = i32(bits)
-  return { of = function(slot) return held >> slot & 1 end,
-           turn = function(slot) held = held ~ (1 << slot) end }
-end
-
 -- Calls f(left, slot) for the tiles of a piece; so many of its keys are left. Each piece begins in
--- slot 0.
-local function each_tile(piece, f)
+-- the first of n slots.
+local function each_tile(piece, n, f)
   local left = piece.last - piece.first
   while left > 0 do
     f(left, 0)
-    for slot = 1, SLOTS - 1 do
+    for slot = 1, n - 1 do
       if left > slot * KEYS then f(left - slot * KEYS, slot) end
     end
-    left = left - AHEAD
+    left = left - n * KEYS
   end
 end
 
@@ -125,7 +129,8 @@ Loader.__index = Loader
 
 local function new_loader(variant, args, smem, bars, chunk)
   return setmetatable({ variant = variant, args = args, smem = smem, bars = bars, chunk = chunk,
-    coords = tma_tensor(args.K), parity = parities((1 << SLOTS) - 1) }, Loader)
+    coords = tma_tensor(args.K), parity = load.parities((1 << variant.slots) - 1) },
+    Loader)
 end
 
 -- n panels of the tile from key `first` on, from panel `from` on, are on their way to those of `to`
@@ -168,7 +173,7 @@ end
 
 -- The first tiles of a piece.
 function Loader:begin(piece)
-  for slot = 0, SLOTS - 1 do
+  for slot = 0, self.variant.slots - 1 do
     local first = piece.first + slot * KEYS
     if first < piece.last then
       self:values(piece, first, slot)
@@ -185,22 +190,23 @@ Scores.__index = Scores
 -- It is the block's first group, so threadIdx.x is the thread's number in it.
 local function new_scores(variant, plan, args, smem, bars)
   local qk, copier = plan.QK:get_slice(threadIdx.x), plan.store_P:get_slice(threadIdx.x)
-  local by_rest, shape = plan.QK_rest:get_slice(threadIdx.x),
-    plan.QK:partition_shape_C{ROWS, KEYS}
+  local by_rest, by_last = plan.QK_rest:get_slice(threadIdx.x),
+    plan.QK_last:get_slice(threadIdx.x)
+  local shape, in_registers = plan.QK:partition_shape_C{ROWS, KEYS}, variant.held
   local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
-    K = {}, Q_rest = {}, S = fragment(f32, shape), P = fragment(variant.dtype, shape),
+    K = {}, Q_rest = {}, S = fragment(f32, shape), P = fragment(plan.dtype, shape),
     copier = copier, to_P = copier:partition_D(select(smem.P, 1, 0)),
-    Q = fragment(variant.dtype, plan.QK:partition_shape_A{ROWS, HELD * PANEL}),
+    Q = fragment(plan.dtype, plan.QK:partition_shape_A{ROWS, variant.held * PANEL}),
     place = qk:partition_C(identity_tensor{ROWS, KEYS}), all = named_barrier(1, GROUP),
-    parity = parities(0), rest = pipeline_state(1), used = pipeline_state(1, {parity = 1}),
+    parity = load.parities(0), rest = pipeline_state(1), used = pipeline_state(1, {parity = 1}),
     hides_rows = variant.causal or variant.tree }
   for i = 0, PANELS - 1 do
-    self.K[i] = qk:partition_B(tile(smem.V, {KEYS, PANEL, SLOTS}, {0, i, 0}))
+    self.K[i] = qk:partition_B(tile(smem.V, {KEYS, PANEL, variant.slots}, {0, i, 0}))
   end
-  self.K_rest = qk:partition_B(smem.K_rest)
-  for i = HELD, PANELS do
-    self.Q_rest[i] = by_rest:partition_A(tile(smem.Q, {ROWS, PANEL}, {0, i - HELD}))
-  end
+  self.K_rest = by_last:partition_B(smem.K_rest)
+  local function shared_Q(i) return tile(smem.Q, {ROWS, PANEL}, {0, i - in_registers}) end
+  for i = in_registers, PANELS - 1 do self.Q_rest[i] = by_rest:partition_A(shared_Q(i)) end
+  self.Q_last = by_last:partition_A(recast(shared_Q(PANELS), plan.rest))
   self.some_S, self.rows = self.S, softmax.new_rows(self.S)
   return setmetatable(self, Scores)
 end
@@ -210,7 +216,7 @@ function Scores:row(r) return softmax.row_of(self.place, r)[{0, 0}][1] end
 -- Those of a piece's queries that are not in registers. Rows that no query has are 0. All loads are
 -- on their way before the first store. No product reads the last ones any more.
 function Scores:share_Q(piece, kv_head, first_row)
-  local variant, across = self.variant, (PANELS + 1 - HELD) * PANEL // WIDTH
+  local variant, across = self.variant, (PANELS + 1 - self.variant.held) * PANEL // WIDTH
   local n, mine = ROWS * across // GROUP, {}
   local function place(i)
     local at = i * GROUP + threadIdx.x
@@ -222,42 +228,62 @@ function Scores:share_Q(piece, kv_head, first_row)
     mine[i] = fragment(variant.dtype, WIDTH)
     clear(mine[i])
     if is_there then
-      copy(tile(self.args.Q(query, _, head, piece.b), {WIDTH}, {HELD * PANEL // WIDTH + j}),
-        mine[i])
+      copy(tile(self.args.Q(query, _, head, piece.b), {WIDTH},
+        {variant.held * PANEL // WIDTH + j}), mine[i])
     end
   end
   for i = 0, n - 1 do
     local row, j = place(i)
-    copy(mine[i], tile(self.smem.Q(row, _), {WIDTH}, {j}))
+    local to = tile(self.smem.Q(row, _), {WIDTH}, {j})
+    if variant.rope and j >= (PANELS - variant.held) * PANEL // WIDTH then
+      copy(mine[i], recast(to, variant.dtype))
+    else
+      copy(cast(mine[i], self.plan.dtype), to)
+    end
   end
   fence_proxy_async()
   self.all:sync()
 end
 
--- A piece's queries.
-function Scores:load_Q(piece)
-  local variant = self.variant
-  local kv_head, first_row = merge.key_head(variant, piece.head)
+-- A pair of a query, to the registers of products.
+local function hold(from, to)
+  if from.dtype == to.dtype then return copy(from, to) end
+  local own = fragment(from.dtype, 2)
+  copy(from, own)
+  copy(cast(own, to.dtype), to)
+end
+
+-- Those that are in registers.
+function Scores:hold_Q(piece, kv_head, first_row)
   clear(self.Q)
   for r = 0, 1 do
-    local query, head, is_there = merge.query(variant, kv_head, first_row, self:row(r))
+    local query, head, is_there = merge.query(self.variant, kv_head, first_row, self:row(r))
     if is_there then
       local row = merge.own_pairs(self.args.Q(query, _, head, piece.b))
-      for j in unroll(0, HELD * PANEL // 8) do copy(row(_, j), self.Q({_, r, j % 2}, 0, j // 2)) end
+      for j in unroll(0, self.variant.held * PANEL // 8) do
+        hold(row(_, j), self.Q({_, r, j % 2}, 0, j // 2))
+      end
     end
   end
-  self:share_Q(piece, kv_head, first_row)
+end
+
+-- A piece's queries. Where many are not in registers, these come first: they pass through some.
+function Scores:load_Q(piece)
+  local kv_head, first_row = merge.key_head(self.variant, piece.head)
+  if self.variant.loader then self:share_Q(piece, kv_head, first_row) end
+  self:hold_Q(piece, kv_head, first_row)
+  if not self.variant.loader then self:share_Q(piece, kv_head, first_row) end
 end
 
 -- The products of a panel, which begins a chunk where its number says so.
 function Scores:multiply_panel(i, slot)
-  local plan, K = self.plan, self.K[i](_, _, _, slot)
+  local plan, K, held = self.plan, self.K[i](_, _, _, slot), self.variant.held
   if i % PER_CHUNK == 0 then
     self.bars.full[slot * CHUNKS + i // PER_CHUNK]:wait(self.parity.of(slot))
     wgmma_fence() -- of each chunk: else ptxas adds one, and one product waits for another
   end
-  if i < HELD then
-    local steps = size(self.Q, 2) // HELD
+  if i < held then
+    local steps = size(self.Q, 2) // held
     gemm(plan.QK, tile(self.Q, {size(self.Q, 0), 1, steps}, {0, 0, i}), K, self.S,
       {accumulate = i > 0})
   else
@@ -273,10 +299,10 @@ function Scores:multiply(slot, meanwhile)
   end
   self.bars.full_rest[0]:wait(self.rest.parity)
   wgmma_fence()
-  gemm(self.plan.QK_rest, self.Q_rest[PANELS], self.K_rest, self.S)
+  gemm(self.plan.QK_last, self.Q_last, self.K_rest, self.S)
   wgmma_commit()
   wgmma_wait(0)
-  arrive(self.bars.scored[slot])
+  arrive(self.variant.loader and self.bars.empty_rest[0] or self.bars.scored[slot])
   self.rest:advance()
 end
 
@@ -316,17 +342,19 @@ function Scores:step(piece, left, slot, factor)
   self:mask(piece, left)
   fill(self.rows.shrink, 1.0)
   softmax.softmax(self.S, self.rows, factor, self.hides_rows, false, self.variant.lazy)
-  copy(cast(self.S, self.variant.dtype), self.P)
+  copy(cast(self.S, self.plan.dtype), self.P)
   self.parity.turn(slot)
   local function share() self:share_P(slot) end
-  if left > KEYS then self:multiply((slot + 1) % SLOTS, share) else share() end
+  if left > KEYS then self:multiply((slot + 1) % self.variant.slots, share) else share() end
 end
 
 function Scores:compute(piece, factor)
   fill(self.rows.tops, -math.huge)
   clear(self.rows.sums)
   if piece.first < piece.last then self:multiply(0, function() end) end
-  each_tile(piece, function(left, slot) self:step(piece, left, slot, factor) end)
+  each_tile(piece, self.variant.slots, function(left, slot)
+    self:step(piece, left, slot, factor)
+  end)
 end
 
 -- The logarithm, or {maximum, sum}, of row `row`.
@@ -363,14 +391,15 @@ Sums.__index = Sums
 -- The first one's warps load.
 local function new_sums(variant, plan, args, smem, bars, number)
   local thread = threadIdx.x % GROUP
-  local pv = plan.PV:get_slice(thread)
+  local pv, O = plan.PV:get_slice(thread), fragment(f32, plan.PV:partition_shape_C{ROWS, COLUMNS})
   return setmetatable({ variant = variant, plan = plan, args = args, smem = smem, bars = bars,
     number = number, thread = thread, P = pv:partition_A(select(smem.P, 1, 0)),
-    V = pv:partition_B(tile(select(smem.V, 1, 0, 2), {COLUMNS, KEYS, SLOTS}, {number, 0, 0})),
-    O = fragment(f32, plan.PV:partition_shape_C{ROWS, COLUMNS}),
-    place_O = pv:partition_C(identity_tensor{ROWS, COLUMNS}), parity = parities(0),
+    V = pv:partition_B(tile(select(smem.V, 1, 0, 2), {COLUMNS, KEYS, variant.slots},
+      {number, 0, 0})),
+    O = O, all_O = variant.loader and view(O, layout{{2, 2, COLUMNS // 8}, 1, 1}) or O,
+    place_O = pv:partition_C(identity_tensor{ROWS, COLUMNS}), parity = load.parities(0),
     all = named_barrier(3 + number, GROUP),
-    loader = number == 0 and new_loader(variant, args, smem, bars,
+    loader = number == 0 and not variant.loader and new_loader(variant, args, smem, bars,
       of_first_lane(thread // WARP)) }, Sums)
 end
 
@@ -404,7 +433,7 @@ end
 
 -- Values of a tile from key n_own on become zeros: they are not the sequence's, and may be NaN.
 function Sums:clear_behind(slot, n_own)
-  local across, zeros = COLUMNS // WIDTH, fragment(self.variant.dtype, {1, WIDTH})
+  local across, zeros = COLUMNS // WIDTH, fragment(self.plan.dtype, {1, WIDTH})
   local row, at = n_own + self.thread // across, self.number * across + self.thread % across
   clear(zeros)
   while row < KEYS do
@@ -417,7 +446,8 @@ end
 
 -- The sums of a tile, once the scores of the next one are there.
 function Sums:step(piece, left, slot)
-  local first, after = piece.last - left, (slot + 1) % SLOTS
+  local n_slots = self.variant.slots
+  local first, after = piece.last - left, (slot + 1) % n_slots
   if slot == 0 then
     self:let_load(first == piece.first and left > KEYS, function(loader)
       self.bars.scored[0]:wait(self.parity.of(0))
@@ -426,24 +456,26 @@ function Sums:step(piece, left, slot)
   end
   self.bars.ready[slot]:wait(self.parity.of(slot))
   local by = self:read(self.smem.factors, slot)
-  if vote_any(by[0] ~= 1.0 or by[1] ~= 1.0) then softmax.scale_rows(self.O, by) end
+  if vote_any(by[0] ~= 1.0 or by[1] ~= 1.0) then softmax.scale_rows(self.all_O, by) end
   self.parity.turn(slot)
-  if left > KEYS then
+  if not self.variant.loader and left > KEYS then
     self.bars.scored[after]:wait(self.parity.of(after))
   end
-  if left < KEYS then self:clear_behind(slot, left) end
+  if self.variant.has_tma and left < KEYS then self:clear_behind(slot, left) end
   wgmma_fence()
   gemm(self.plan.PV, self.P, self.V(_, _, _, slot), self.O)
   wgmma_commit()
   self:let_load(left > 2 * KEYS, function(loader) loader:others(piece, first + 2 * KEYS) end)
   wgmma_wait(0)
   self:release(slot)
-  self:let_load(left > AHEAD, function(loader) loader:values(piece, first + AHEAD, slot) end)
+  self:let_load(left > n_slots * KEYS, function(loader)
+    loader:values(piece, first + n_slots * KEYS, slot)
+  end)
 end
 
 function Sums:compute(piece)
   clear(self.O)
-  each_tile(piece, function(left, slot) self:step(piece, left, slot) end)
+  each_tile(piece, self.variant.slots, function(left, slot) self:step(piece, left, slot) end)
 end
 
 -- The thread's part of the results, or of partial ones.
@@ -452,7 +484,7 @@ function Sums:store(piece, which)
   local kv_head, first_row = merge.key_head(variant, piece.head)
   local first = self.number * (COLUMNS // 8)
   for r = 0, 1 do
-    local row, mine = self:row(r), softmax.row_of(self.O, r)
+    local row, mine = self:row(r), softmax.row_of(self.all_O, r)
     if piece.is_whole then
       local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }
       merge.store_pairs(variant, args, place, sums[r], mine, first)
@@ -501,22 +533,26 @@ end
 -- the other columns. Of a tile: scored, its scores are there; ready, P is, and what goes with it;
 -- used, P is not read any more.
 local function barriers(variant)
-  return { full = mbarrier(SLOTS * CHUNKS, 1), full_rest = mbarrier(1, 1),
-           scored = mbarrier(SLOTS, WARPS), ready = mbarrier(SLOTS, WARPS),
-           empty = mbarrier(SLOTS, 2 * WARPS * variant.cluster), used = mbarrier(1, 2 * WARPS) }
+  local n, loads = variant.slots, variant.loader and WARPS or 1
+  local of_rest = variant.narrow and 1 or loads
+  return { full = mbarrier(n * CHUNKS, loads), full_rest = mbarrier(1, of_rest),
+           scored = not variant.loader and mbarrier(n, WARPS), ready = mbarrier(n, WARPS),
+           empty = mbarrier(n, 2 * WARPS * variant.cluster), used = mbarrier(1, 2 * WARPS),
+           empty_rest = variant.loader and mbarrier(1, WARPS) }
 end
 
 function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name .. "_latent_hopper", function(Q, K, V, O, LSE, lengths, capacity,
                                                           n_parts, parts, ml, table,
-                                                          k_scale, v_scale, mask, _, c)
+                                                          k_scale, v_scale, mask, K_rope, c)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
-                   n_parts = n_parts, parts = parts, ml = ml, table = table, v_scale = v_scale,
-                   mask = mask }
-    local smem = { V = shared(variant.dtype, plan.V), K_rest = shared(variant.dtype, plan.K_rest),
-                   P = shared(variant.dtype, plan.P), Q = shared(variant.dtype, plan.Q),
-                   factors = shared(f32, {ROWS, SLOTS}), totals = shared(f32, {ROWS, 2}) }
+                   n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
+                   v_scale = v_scale, mask = mask, K_rope = K_rope }
+    local smem = { V = shared(plan.dtype, plan.V), K_rest = shared(plan.rest, plan.K_rest),
+                   P = shared(plan.dtype, plan.P), Q = shared(plan.dtype, plan.Q),
+                   factors = shared(f32, {ROWS, variant.slots}), totals = shared(f32, {ROWS, 2}) }
+    local own = variant.loader and load.of(variant).new_shared(variant)
     local bars, met = barriers(variant), named_barrier(2, GROUPS * GROUP)
     if variant.cluster == 1 then sync_threads() else sync_cluster() end
     grid_dependency_wait()
@@ -528,6 +564,9 @@ function M.make(variant)
     elseif group == 1 then
       setmaxnreg(variant.registers[2])
       sum_all(variant, plan, args, smem, bars, met, 0)
+    elseif variant.loader and group == GROUPS then
+      setmaxnreg(variant.loader)
+      load.all(variant, args, smem, bars, own)
     else
       setmaxnreg(variant.registers[2])
       sum_all(variant, plan, args, smem, bars, met, 1)

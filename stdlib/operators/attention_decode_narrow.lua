@@ -36,11 +36,25 @@ local function pair_of_f8(x)
   end)
 end
 
+-- The same as a word.
+local function word_of_f8(x)
+  return internal.kernel.ptx("cvt.rn.f16x2.e4m3x2 $word, $two;", { word = u32 },
+    { two = cast(x, u16) }, function(two)
+      local bits = cast(two, u32)
+      return cast(bitcast(f8_of(bits & 0xff), u16), u32)
+        | cast(bitcast(f8_of(bits >> 8), u16), u32) << 16
+    end)
+end
+
 -- 0x64 above a byte b is 1024 + b; of b + 128, in place of b, 1152 is to be taken away.
 local BIAS <const>, EXPONENT <const> = 0x80808080, 0x64646464
 
+local function word_of_i8(x, which)
+  return f16x2.sub(byte_perm(x, u32(EXPONENT), u32(which)), f16x2(1152.0))
+end
+
 local function pair_of_i8(x, which)
-  local both = f16x2.sub(byte_perm(x, u32(EXPONENT), u32(which)), f16x2(1152.0))
+  local both = word_of_i8(x, which)
   return internal.kernel.ptx("mov.b32 {$lo, $hi}, $word;", { lo = f16, hi = f16 }, { word = both },
     function(word)
       return bitcast(cast(word, u16), f16), bitcast(cast(word >> 16, u16), f16)
@@ -56,6 +70,13 @@ local function widen(dtype, x)
   end
   local a, b = pair_of_f8(x)
   return a, b, pair_of_f8(x >> 16)
+end
+
+--- The same as two words of two numbers.
+function M.words(dtype, x)
+  if dtype ~= i8 then return word_of_f8(x), word_of_f8(x >> 16) end
+  x = x ~ u32(BIAS)
+  return word_of_i8(x, 0x4140), word_of_i8(x, 0x4342)
 end
 
 -- Calls f(number of the matrix, its word) for all of a tile of 16 rows, four at a time: matrix

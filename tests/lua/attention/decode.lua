@@ -120,6 +120,7 @@ local PLAIN <const>, MMA <const>, NARROW <const> = "plain", "mma 4 warps", "mma 
 local LATENT <const>, LATENT_HOPPER <const> = "latent 64 keys", "latent hopper"
 local LATENT_NARROW <const> = "latent 8 bits"
 local PAIRS <const> = "latent hopper, pairs"
+local HOPPER_ROWS <const>, HOPPER_NARROW <const> = "latent hopper, rows", "latent hopper, 8 bits"
 local some <const> = {300, 0, 77, 1, 64}
 print(try(PLAIN, {dtype = f32, H = 4, HK = 2, D = 40, lengths = some, parts = {1, 7}})) -- expect: true
 print(try(PLAIN, {dtype = f32, kv = bf16, H = 4, HK = 2, S = 3, D = 33, DV = 50, new = 2,
@@ -187,8 +188,8 @@ if not on_gpu or device().sm >= 89 then
                              rope = 64, latent = true, page = 16, new = 2, is_shared = true,
                              groups = {k_scale = 4}, lengths = {97, 0}}) == true)
 end
-print(try(PLAIN, {dtype = f16, kv = i8, H = 2, HK = 1, D = 40, DV = 24, rope = 8, page = 7, new = 3,
-                  groups = {k_scale = 4, v_scale = 3}, scale = 0.01, lengths = {9, 20}}))   -- expect: true
+print(try(PLAIN, {dtype = f32, kv = f8e4m3, H = 2, HK = 1, D = 40, DV = 24, rope = 8, page = 7,
+                  new = 3, groups = {k_scale = 4, v_scale = 3}, lengths = {9, 20}}))   -- expect: true
 
 if not on_gpu or device().sm == 90 then
   assert(try(PAIRS, {dtype = bf16, H = 70, HK = 1, D = 576, DV = 512, latent = true,
@@ -196,12 +197,26 @@ if not on_gpu or device().sm == 90 then
   assert(try(LATENT_HOPPER, {dtype = f16, H = 9, HK = 1, S = 2, D = 576, DV = 512, latent = true,
                              causal = true, lazy = true, lengths = {1, 150}, capacity = 170,
                              parts = {1, 3}}) == true)
+  assert(try(HOPPER_ROWS, {dtype = bf16, H = 70, HK = 1, D = 576, DV = 512, latent = true,
+                           page = 1, lengths = {200, 3, 0, 130}, parts = {1, 5}}) == true)
+  assert(try(HOPPER_ROWS, {dtype = f16, H = 9, HK = 1, S = 2, D = 576, DV = 512, latent = true,
+                           new = 2, causal = true, lazy = true, page = 7, lengths = {1, 150},
+                           parts = {3}}) == true)
+  for _, page in ipairs{64, false} do
+    assert(try(HOPPER_NARROW, {dtype = bf16, kv = f8e4m3, H = 20, HK = 1, D = 576, DV = 512,
+                               rope = 64, latent = true, page = page, groups = {k_scale = 4},
+                               is_shared = true, lengths = {200, 3, 0}, parts = {1, 5}}) == true)
+  end
+  assert(try(HOPPER_NARROW, {dtype = f16, kv = f8e4m3, H = 3, HK = 1, S = 2, D = 576, DV = 512,
+                             rope = 64, latent = true, causal = true, lazy = true, new = 1,
+                             groups = {k_scale = 4}, is_shared = true,
+                             lengths = {1, 150}, parts = {3}}) == true)
   -- A query sees chosen tokens only: pages of one key. What follows them is not read.
   local chosen = {9, 3, 77, 12, 40, -1, -1, -1}
   local K, Q = randn(bf16, row_major{90, 1, 1, 576}), randn(bf16, row_major{1, 20, 576})
   local V = view(K, layout({90, 1, 1, 512}, {576, 0, 0, 1}))
   local O = attention_decode(Q, K, V, {block_table = view(from_table(i32, chosen), row_major{1, 8}),
-    cache_seqlens = from_table(i32, {5}), config = LATENT})
+    cache_seqlens = from_table(i32, {5}), config = HOPPER_ROWS})
   local own = zeros(bf16, row_major{1, 1, 5, 576})
   for i = 0, 4 do copy(K(chosen[i + 1], 0, 0, _), own(0, 0, i, _)) end
   assert(distance(O, reference.attention_decode(Q, own, view(own,
@@ -245,14 +260,14 @@ print(table.concat(flat(cache), " "))                        -- expect: 0.0 0.0 
 
 -- With scales of parts, a new key gets its own: a part's largest element becomes 448.
 do
-  local K, scales = zeros(f8e4m3, row_major{1, 1, 3, 4}), zeros(f32, row_major{1, 1, 3, 2})
+  local keys, scales = zeros(f8e4m3, row_major{1, 1, 3, 4}), zeros(f32, row_major{1, 1, 3, 2})
   local rope, new = zeros(f32, row_major{1, 1, 3, 2}), {0.5, -3.0, 8.0, 0.1, 9.0, 10.0}
-  attention_decode(ones(f32, row_major{1, 1, 6}), K, K, {k_rope = rope, k_scale = scales,
+  attention_decode(ones(f32, row_major{1, 1, 6}), keys, keys, {k_rope = rope, k_scale = scales,
     v_scale = scales, k = view(from_table(f32, new), row_major{1, 1, 1, 6}),
     cache_seqlens = from_table(i32, {1})})
   local own, by = flat(scales), full(f32, {2}, 0.0):to "cpu"
   by[0], by[1] = 3 / 448, 8 / 448
-  print(table.concat(flat(K), " ", 5, 8), table.concat(flat(rope), " "),
+  print(table.concat(flat(keys), " ", 5, 8), table.concat(flat(rope), " "),
     own[3] == by[0] and own[4] == by[1] and own[5] == 0.0)
 end
 -- expect: 72.0 -448.0 448.0 5.5	0.0 0.0 9.0 10.0 0.0 0.0	true
@@ -306,6 +321,12 @@ message(Q, K, K, {v_scale = zeros(f32, row_major{3, 1, 1300, 5})})
 -- expect: attention_decode: v_scale is (3,1,1300,5); its last mode must divide the depth of V, 16
 message(Q, K, K, {k_scale = zeros(f32, row_major{3, 1, 13, 4})})
 -- expect: attention_decode: k_scale is (3,1,13,4); expected (3,1,1300) and parts of a row, as K is (3,1,1300,16)
+do
+  local k, scales = zeros(f8e4m3, row_major{3, 1, 4, 512}), ones(f32, row_major{3, 1, 4, 4})
+  message(zeros(bf16, row_major{3, 1, 576}), k, k, {config = HOPPER_NARROW, k_scale = scales,
+    v_scale = ones(f32, scales.layout), k_rope = zeros(bf16, row_major{3, 1, 4, 64})})
+end
+-- expect: attention_decode: configuration 'latent hopper, 8 bits' is not for this problem: bf16, K f8e4m3, D = 576, on it; its kernel takes one tensor of 4 scales of each key, as k_scale and v_scale
 message(Q, K, K, {out = Q})
 -- expect: attention_decode: out shares memory with Q; give out memory of its own
 do

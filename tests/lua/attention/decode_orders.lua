@@ -27,6 +27,11 @@ local K = randn(bf16, row_major{2, 1, 70, 576})
 local V = view(K, layout({2, 1, 70, 512}, {70 * 576, 0, 576, 1}))
 attention_decode(randn(bf16, row_major{2, 128, 576}), K, V,
   {cache_seqlens = from_table(i32, {70, 40}), config = "latent hopper, pairs"})
+local narrow = view(reference.cast(randn(f32, 70 * 512), f8e4m3), row_major{1, 1, 70, 512})
+local scales = ones(f32, row_major{1, 1, 70, 4})
+attention_decode(randn(bf16, row_major{1, 8, 576}), narrow, narrow, {k_scale = scales,
+  v_scale = scales, k_rope = randn(bf16, row_major{1, 1, 70, 64}),
+  config = "latent hopper, 8 bits"})
 ]]
 local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' check --schedules %s 2>&1 </dev/null")
   :format(arg[-1], path)))
@@ -35,4 +40,4 @@ for line in pipe:lines() do last = line end
 pipe:close()
 os.remove(path)
 print(last)
--- expect: check: no finding in 8 launches
+-- expect: check: no finding in 10 launches

@@ -11,7 +11,7 @@ end
 
 local text, ok = run ""
 local _, n = text:gsub("ok %- ", "")
-tap.ok(ok and n == 35 and text:find "\n0 failed\n$", "all problems", text)
+tap.ok(ok and n == 36 and text:find "\n0 failed\n$", "all problems", text)
 text, ok = run "--small turns"
 tap.ok(ok and text:find "^ok %- gradients, turns, difference [^\n]*\n0 failed\n$", "a small one",
   text)
