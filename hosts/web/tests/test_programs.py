@@ -33,7 +33,7 @@ UNITS = (r"(ms|us|s|[GMTk]?B/s|[GT](FLOP|flop)/s|million pixels per second|billi
          r"million pairs/s|of the copy)\b")
 HEAD = re.compile(r"(^|\s)(ms|[GT]FLOP/s)(\s|$)")
 
-# `bench` calls its function once in examples, as by tests/support/once.lua: what they compute is compared, not how fast.
+# In examples `bench` calls its function once, as by tests/support/once.lua: the question is what they compute.
 # Programs of the tutorial, and all with --whole, run as they are.
 ONCE = ("do local _, internal = debug.getupvalue(package.preload['cuttle.show'], 2) "
         "internal.launch.bench_by(internal.launch.bench_once) end ")

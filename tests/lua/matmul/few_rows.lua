@@ -46,7 +46,7 @@ end
 print(check(16, 96, 320, {}))                        -- expect: true
 print(check(9, 200, 1000, {alpha = 0.5}))            -- expect: true
 print(check(32, 72, 64, {}))                         -- expect: true
-print(check(1, 4096, 4096, {}))                      -- expect: true
+print(check(1, 4096, 1024, {}))                      -- expect: true
 print(check(1, 72, 128, {beta = 0}))                 -- expect: true
 print(check(16, 8, 64, {}))                          -- expect: true
 
