@@ -17,6 +17,7 @@ local known <const> = {
   ["mma 4 warps, 2 stages"] = { types = HALVES, deep = true },
   ["mma 8 bits"] = { types = HALVES, narrow = true, deep = true },
   ["mma 8 bits, 2 stages"] = { types = HALVES, narrow = true, deep = true },
+  ["mma 8 bits, 6 warps"] = { types = HALVES, narrow = true, deep = true },
   ["mma 8 bits, 4 warps"] = { types = HALVES, narrow = true, deep = true },
   ["latent 64 keys"] = { types = HALVES, latent = true },
   ["latent 8 bits"] = { types = HALVES, latent = true, narrow = true },

@@ -36,8 +36,8 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 -- others where `config` says so. `sm_from` is the compute capability since which the instructions
 -- are there; `warps` are of a block, `stages` tiles of keys in its or each warp's ring, `resident`
 -- blocks that a multiprocessor is to have at a time, and `keys` those of a tile. For the row to be
--- tried, `from_rows` queries must share their keys, and have `from_depth` columns. A table as
--- `config` may have `parts`, how many blocks of a multiprocessor share the keys.
+-- tried, `from_rows` queries must share their keys, and rows have `from_depth` to `to_depth`
+-- columns. A table as `config` may have `parts`: so many blocks of a multiprocessor share the keys.
 local MMA <const>, LATENT <const> = "cuttle.attention_decode_mma", "cuttle.attention_decode_latent"
 local LATENT_HOPPER <const> = "cuttle.attention_decode_latent_hopper"
 M.configs = {
@@ -48,9 +48,13 @@ M.configs = {
   { name = "mma 4 warps, 2 stages", template = MMA, sm_from = 80, warps = 4, stages = 2,
     resident = 1 },
   { name = "mma 2 warps", template = MMA, sm_from = 80, warps = 2, stages = 2, resident = 1 },
+  { name = "mma 8 bits, D 192", template = MMA, sm_from = 89, warps = 6, stages = 2, resident = 1,
+    narrow = true, from_depth = 161, to_depth = 192 },
   { name = "mma 8 bits", template = MMA, sm_from = 89, warps = 8, stages = 3, resident = 1,
     narrow = true },
   { name = "mma 8 bits, 2 stages", template = MMA, sm_from = 89, warps = 8, stages = 2,
+    resident = 1, narrow = true },
+  { name = "mma 8 bits, 6 warps", template = MMA, sm_from = 89, warps = 6, stages = 2,
     resident = 1, narrow = true },
   { name = "mma 8 bits, 4 warps", template = MMA, sm_from = 89, warps = 4, stages = 3,
     resident = 1, narrow = true },
@@ -102,6 +106,12 @@ local function by_name(p, target)
   end, ("%s, K %s, D = %d, on %s"):format(p.dtype, p.kv_dtype, p.depth, p.device))
 end
 
+local function is_meant(config, p)
+  local depth = math.max(p.depth, p.depth_v)
+  return p.n_q * p.group >= (config.from_rows or 0) and depth >= (config.from_depth or 0)
+    and depth <= (config.to_depth or depth)
+end
+
 local function choose(p, target)
   if type(p.config) == "table" then
     given.check(op, "config", p.config, M.configs)
@@ -110,9 +120,9 @@ local function choose(p, target)
     return by_name(p, target)
   end
   for _, config in ipairs(M.configs) do
-    local is_meant = p.n_q * p.group >= (config.from_rows or 0)
-      and math.max(p.depth, p.depth_v) >= (config.from_depth or 0)
-    if is_meant and not trouble(config, p) and not lack(config, p, target) then return config end
+    if is_meant(config, p) and not trouble(config, p) and not lack(config, p, target) then
+      return config
+    end
   end
 end
 

@@ -153,31 +153,58 @@ local function total(n, smem, row)
   return top, sum, weights
 end
 
--- Of column d, which is to be divided by the sum.
-local function value_of(n, smem, row, d, weights)
+-- What the warps found of a row: {[warp] = its columns}.
+local function columns_of(n, smem, row)
+  local found = {}
+  for w = 0, n - 1 do found[w] = M.found(smem, w, smem.slots and smem.slots[w])(_, row) end
+  return found
+end
+
+-- The weighted sum of column d, which is to be divided by the sum.
+local function value_of(found, d, weights)
   local value = f32(0.0)
-  for w = 0, n - 1 do
-    value = value + M.found(smem, w, smem.slots and smem.slots[w])[{ d, row }] * weights[w]
-  end
+  for w = 0, #found do value = value + found[w][d] * weights[w] end
   return value
+end
+
+-- Columns of a row that a warp combines at a time: fewer than all if warps had nothing to do.
+local function width_of(variant)
+  local rows, depth = M.used_rows(variant), variant.depth_v
+  local width = cdiv(depth, WARP) * WARP
+  while width > WARP and rows * cdiv(depth, width) < variant.warps do
+    width = cdiv(width, 2 * WARP) * WARP
+  end
+  return width
+end
+
+-- The columns from `first` on of a row: results, or a partial one.
+local function finish_row(variant, args, smem, piece, place, first)
+  local row, last = place.row, min(first + width_of(variant), variant.depth_v)
+  local top, sum, weights = total(variant.found, smem, row)
+  local found, mine = columns_of(variant.found, smem, row), first + threadIdx.x % WARP
+  if piece.is_whole then
+    local most, all, shrink = with_sink(variant, args, place, top, sum)
+    for d in range(mine, last, WARP) do
+      store_row(variant, args, place, d, shrunk(value_of(found, d, weights), shrink), all)
+    end
+    if variant.lse and mine == 0 then M.store_lse(variant, args, place, most, all) end
+  else
+    for d in range(mine, last, WARP) do
+      args.parts[{ d, row, piece.slot }] = value_of(found, d, weights)
+    end
+    if mine == 0 then
+      args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum
+    end
+  end
 end
 
 --- Behind a barrier, the results of the block's warps for a piece go where they belong.
 function M.finish_piece(variant, args, smem, piece)
-  local depth, kv_head, first_row = variant.depth_v, M.key_head(variant, piece.head)
-  for i in range(threadIdx.x, M.used_rows(variant) * depth, WARP * variant.warps) do
-    local row, d = i // depth, i % depth
-    local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = row }
-    local top, sum, weights = total(variant.found, smem, row)
-    local value = value_of(variant.found, smem, row, d, weights)
-    if piece.is_whole then
-      local most, all, shrink = with_sink(variant, args, place, top, sum)
-      store_row(variant, args, place, d, shrunk(value, shrink), all)
-      if variant.lse and d == 0 then M.store_lse(variant, args, place, most, all) end
-    else
-      args.parts[{ d, row, piece.slot }] = value
-      if d == 0 then args.ml[{ 0, row, piece.slot }], args.ml[{ 1, row, piece.slot }] = top, sum end
-    end
+  local kv_head, first_row = M.key_head(variant, piece.head)
+  local n_rows, width = M.used_rows(variant), width_of(variant)
+  for i in range(threadIdx.x // WARP, n_rows * cdiv(variant.depth_v, width), variant.warps) do
+    local place = { b = piece.b, kv_head = kv_head, first_row = first_row, row = i % n_rows }
+    finish_row(variant, args, smem, piece, place, i // n_rows * width)
   end
 end
 

@@ -1,5 +1,5 @@
 -- attention_decode in a graph, which reads lengths anew at each launch, and under
--- `check --schedules`, which finds nothing in it.
+-- `check --schedules`, which finds nothing in it; and which configurations an H200 gets.
 local shell = dofile "tests/support/shell.lua"
 local Q, K = randn(f32, row_major{3, 4, 16}), randn(f32, row_major{3, 2, 400, 16})
 local lengths, out = from_table(i32, {400, 1, 90}), zeros(f32, row_major{3, 4, 16})
@@ -41,3 +41,23 @@ pipe:close()
 os.remove(path)
 print(last)
 -- expect: check: no finding in 10 launches
+
+path = shell.file [[
+local decode = require "cuttle.attention_decode"
+for _, c in ipairs{{bf16, 128, 4}, {bf16, 192, 4}, {bf16, 256, 16}, {i8, 128, 16}, {i8, 192, 4},
+                   {f8e4m3, 256, 8}, {f8e4m3, 256, 16}} do
+  local Q = zeros(bf16, row_major{1, 2 * c[3], c[2]})
+  local K = zeros(c[1], row_major{1, 2, 64, c[2]})
+  print("chosen", c[1], c[2], c[3], (select(2, decode.prepare(Q, K, K))))
+end
+]]
+local text = shell.cuttle("emit --sm=90a " .. path)
+os.remove(path)
+for line in text:gmatch "chosen\t([^\n]*)" do print(line) end
+-- expect: bf16	128	4	mma 8 warps
+-- expect: bf16	192	4	mma 4 warps
+-- expect: bf16	256	16	mma 6 warps
+-- expect: i8	128	16	mma 8 bits
+-- expect: i8	192	4	mma 8 bits, D 192
+-- expect: f8e4m3	256	8	mma 8 bits
+-- expect: f8e4m3	256	16	mma 8 bits, 6 warps
