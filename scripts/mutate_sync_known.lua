@@ -171,6 +171,26 @@ add_all("attention_decode latent hopper", { "the wait for an mbarrier 'shared_7'
   "the wait for an mbarrier 'shared_7' #8" }, "needless",
   "all groups of the block met where the piece before ended; in pairs it is found")
 
+local after_waits <const> = { ["8 bits"] = { 1, 3, 5, 7, 8, 13, 14 }, rows = { 1, 3, 6 } }
+for name, numbers in pairs(after_waits) do
+  local subject = "attention_decode latent hopper, " .. name
+  for first = 1, 11, 5 do
+    for i = first + 1, first + 4 do
+      add(subject, "wgmma_fence() #" .. i, "needless", same_registers)
+    end
+  end
+  for _, i in ipairs(numbers) do
+    add(subject, "sync_warp() #" .. i, "needless", "wgmma_wait() is the whole warp's")
+  end
+end
+local full_again <const> = "a slot that is full again says that the sums of the tile before are done"
+add_all("attention_decode latent hopper, 8 bits", { "the wait for an mbarrier 'shared_10' #1",
+  "the wait for an mbarrier 'shared_10' #2" }, "needless", full_again)
+add_all("attention_decode latent hopper, rows", { "the wait for an mbarrier 'shared_7' #1",
+  "the wait for an mbarrier 'shared_7' #3" }, "needless", full_again)
+add("attention_decode latent hopper, 8 bits", "fence_proxy_async() #4", "elsewhere",
+  "attention_decode latent hopper, rows: groups with sums have a fence for a tile that is cut")
+
 add("attention_backward mma", "sync_threads() #4", "needless",
   "a block of queries has one head, before which nothing was read")
 local released <const> = "dO's slot is filled behind a wait for Q's, which is released last"
