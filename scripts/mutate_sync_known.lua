@@ -183,7 +183,7 @@ for name, numbers in pairs(after_waits) do
     add(subject, "sync_warp() #" .. i, "needless", "wgmma_wait() is the whole warp's")
   end
 end
-local full_again <const> = "a slot that is full again says that the sums of the tile before are done"
+local full_again <const> = "a slot that is full again says that sums of the tile before are done"
 add_all("attention_decode latent hopper, 8 bits", { "the wait for an mbarrier 'shared_10' #1",
   "the wait for an mbarrier 'shared_10' #2" }, "needless", full_again)
 add_all("attention_decode latent hopper, rows", { "the wait for an mbarrier 'shared_7' #1",
