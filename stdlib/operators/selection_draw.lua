@@ -19,18 +19,17 @@ local FEW <const>, MANY <const> = 128, 256 -- threads, of which some propose wha
 
 -- {====== Reading the row ======
 
--- The largest elements of the row's vectors, to shared memory; the sum of what the thread's vectors
--- would weigh if all of their elements were the largest; and the row's largest element.
+-- Reads the row: the largest elements of its vectors, to shared memory, and the sum of what the
+-- thread's vectors would weigh, if all of their elements were the largest, beside its `base`.
 local function read_row(c, row, d)
   local base, sum = cast(-math.huge, f32), cast(0, f32)
   vectors.keep_largest(c, row, row.largest, function(most)
     base, sum = d.by.add_vector(base, sum, most)
   end)
-  local top = block_reduce(base, "max")
-  return d.by.moved({ sum }, { base }, { top })[1], top
+  return base, sum
 end
 
--- The same sum of vectors whose largest element may be drawn.
+-- The same sum, beside `top`, of vectors whose largest element may be drawn.
 local function add_up(c, row, d, top)
   local own = cast(0, f32)
   for v in range(threadIdx.x, c.n, THREADS, { unroll = 4 }) do
@@ -39,53 +38,95 @@ local function add_up(c, row, d, top)
   return own
 end
 
+-- Tells the block what its threads have: the sums up to each lane of a warp, beside the warp's
+-- largest base.
+local function tell(row, d, base, sum)
+  local most = warp_reduce(base, "max")
+  local up_to = warp_scan(d.by.moved({ sum }, { base }, { most })[1], "add")
+  local warp = threadIdx.x // WARP
+  row.sums[threadIdx.x] = up_to
+  if threadIdx.x % WARP == WARP - 1 then
+    row.warps.most[warp], row.warps.sums[warp] = most, up_to
+  end
+  sync_threads()
+end
+
+-- What each lane knows of the warp of its number, beside the row's largest base, `top`: the largest
+-- base, what it weighs, and the sum up to that warp. `total`: the row's sum.
+local function told(row, d)
+  local most, sum = row.warps.most[threadIdx.x % WARP], row.warps.sums[threadIdx.x % WARP]
+  local top = warp_reduce(most, "max")
+  local scale = d.by.weight(most, top)
+  local up_to = warp_scan(cast(sum, f64) * cast(scale, f64), "add")
+  return { top = top, most = most, scale = scale, up_to = up_to, total = shfl_idx(up_to, WARP - 1) }
+end
+
 -- {====== Proposals ======
 
--- The first thread whose sum, of those up to its own, is above the goal.
-local function thread_of(sums, goal)
-  local low, step = i32(0), THREADS // 2
+-- The first lane for which sum_of(lane) is above the goal.
+local function first_above(sum_of, goal)
+  local low, step = i32(0), WARP // 2
   while step > 0 do
-    low = low + where(sums[low + step - 1] <= goal, step, 0)
+    low = low + where(sum_of(low + step - 1) <= goal, step, 0)
     step = step // 2
   end
   return low
 end
 
--- The thread's vector at which its weights reach `rest`, and the weight of its largest element.
+-- Of thread t, the vector at which its weights beside `top` reach `rest`, and the weight of the
+-- vector's largest element.
 local function vector_of(c, row, d, top, t, rest)
   local at, weight, left = i32(-1), cast(0, f32), rest
   for v in range(t, c.n, THREADS, { unroll = 4 }) do
     local own = d.of_vector(cast(row.largest[v], f32), top)
     if left >= 0.0 and own > 0.0 then at, weight = v, own end
-    left = left - cast(own, f64)
+    left = left - own
   end
   return at, weight
 end
 
--- {column, value, takes} that the thread proposes, the number-th proposal of the row: `takes`: it
--- takes the column.
-local function propose(c, row, d, top, number)
+-- {column, value, takes} that each lane of a warp proposes, the number-th proposal of the row:
+-- `takes`: it takes the column.
+local function propose(c, row, d, all, number)
   local a, b, which, chance = rand_u32x4(d.seed, cast(blockIdx.x, i64) << 32 | cast(number, i64))
-  local goal = choices.unit(a, b) * row.sums[THREADS - 1]
-  local t = thread_of(row.sums, goal)
-  local before = where(t > 0, row.sums[max(t - 1, 0)], 0.0)
-  local at, most = vector_of(c, row, d, top, t, goal - before)
+  local goal = choices.unit(a, b) * all.total
+  local warp = first_above(function(i) return shfl_idx(all.up_to, i) end, goal)
+  local before = shfl_idx(all.up_to, max(warp - 1, 0))
+  local scale, top = shfl_idx(all.scale, warp), shfl_idx(all.most, warp)
+  local rest = cast((goal - where(warp > 0, before, 0.0)) / cast(scale, f64), f32)
+  local first = warp * WARP
+  local lane = first_above(function(i) return row.sums[first + i] end, rest)
+  rest = rest - where(lane > 0, row.sums[first + max(lane - 1, 0)], 0.0)
+  local at, most = vector_of(c, row, d, top, first + lane, rest)
   local column = max(at, 0) * c.width + cast(which & c.width - 1, i32)
   local value = cast(row.x[row.start * c.width + column], f32)
-  local takes = at >= 0 and cast(chance >> 8, f32) * 2.0 ^ -24 * most < d.weight(value, top)
-  return { column = column, value = value, takes = takes }
+  local takes = cast(chance >> 8, f32) * 2.0 ^ -24 * most < d.by.weight(value, top)
+  return { column = column, value = value, takes = takes and at >= 0 and d.may_be(value, all.top) }
 end
 
--- The column of the first proposal that is taken, -1: none. Threads make n proposals at a time,
--- from that number on: once, or until one is taken or there is no weight.
-local function first_taken(c, row, d, top, own, n, number, is_once)
-  row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
+-- The column of the first proposal that a warp takes, -1: nothing has a weight.
+local function draw_any(c, row, d)
+  local all, column, number = told(row, d), i32(-1), threadIdx.x
+  local goes_on = all.total > 0.0
+  while goes_on do
+    local mine = propose(c, row, d, all, number)
+    local takers = ballot(mine.takes)
+    if takers ~= 0 then column = shfl_idx(mine.column, ffs(takers) - 1) end
+    number, goes_on = number + WARP, takers == 0
+  end
+  return column
+end
+
+-- The same of the block: its first threads make c.proposers proposals at a time, once, or until one
+-- is taken or there is no weight.
+local function first_taken(c, row, d, number, is_once)
+  local all, n = told(row, d), c.proposers
   if threadIdx.x == 0 then row.taken.first[0] = n end
   sync_threads()
-  local column, goes_on = i32(-1), row.sums[THREADS - 1] > 0.0
+  local column, goes_on = i32(-1), all.total > 0.0
   while goes_on do
     if threadIdx.x < n then
-      local mine = propose(c, row, d, top, number + threadIdx.x)
+      local mine = propose(c, row, d, all, number + threadIdx.x)
       row.taken.columns[threadIdx.x] = mine.column
       if mine.takes then atomic_min(row.taken.first, 0, cast(threadIdx.x, i32)) end
     end
@@ -98,15 +139,15 @@ local function first_taken(c, row, d, top, own, n, number, is_once)
   return column
 end
 
--- The row's column among all, or among those that are not too far below the largest: they are
--- likely to be among many proposals, so the weights of others are left out only if they are not.
-local function draw_one(c, row, d, top, own)
-  if not c.has_min then return first_taken(c, row, d, top, own, WARP, i32(0), false) end
-  local column = first_taken(c, row, d, top, own, c.proposers, i32(0), true)
+-- The row's column among those that are not too far below the largest: they are likely to be among
+-- many proposals, so the weights of others are left out only if they are not.
+local function draw_near(c, row, d)
+  local column = first_taken(c, row, d, i32(0), true)
   if column < 0 then
-    local few = setmetatable({ of_vector = d.weight }, { __index = d })
-    own = add_up(c, row, few, top)
-    column = first_taken(c, row, few, top, own, WARP, i32(c.proposers), false)
+    local few, top = setmetatable({ of_vector = d.weight }, { __index = d }), told(row, d).top
+    sync_threads() -- all have read what was told
+    tell(row, few, top, add_up(c, row, few, top))
+    column = first_taken(c, row, few, i32(c.proposers), false)
   end
   return column
 end
@@ -123,21 +164,20 @@ local function find_larger(c, row)
       first = where(own[j] > above, cast(threadIdx.x + j * WARP, i32), first)
     end
     first = warp_reduce(first, "min")
-    if first < c.proposers then
-      above, n = taken.values[first], i + 1
-      if threadIdx.x == 0 then chosen.columns[i], chosen.values[i] = taken.columns[first], above end
-    end
+    local column = taken.columns[min(first, c.proposers - 1)]
+    if first < c.proposers then above, n = taken.values[first], i + 1 end
+    if threadIdx.x == 0 then chosen.columns[i], chosen.values[i] = column, above end
   end
   if threadIdx.x == 0 then chosen.count[0] = n end
 end
 
 -- Chooses some columns, of the first proposals of which any is taken; none if nothing can be drawn.
 -- Their count is 0 before. `number` is that of the first proposal; returns the next one.
-local function choose(c, row, d, top, number)
-  local goes_on = row.sums[THREADS - 1] > 0.0
+local function choose(c, row, d, all, number)
+  local goes_on = all.total > 0.0
   while goes_on do
     if threadIdx.x < c.proposers then
-      local mine = propose(c, row, d, top, number + threadIdx.x)
+      local mine = propose(c, row, d, all, number + threadIdx.x)
       row.taken.columns[threadIdx.x] = mine.column
       row.taken.values[threadIdx.x] = where(mine.takes, mine.value, -math.huge)
     end
@@ -226,28 +266,32 @@ end
 
 -- The row's column. What is not larger than an element outside of the least set is not in it
 -- either, so the first taken one of the set is among those that are larger than all before them.
-local function draw_within(c, row, d, top, p, own)
+local function draw_within(c, row, d, p)
   d.of_vector = d.weight
-  if c.has_min then own = add_up(c, row, d, top) end
+  if c.has_min then
+    local top = told(row, d).top
+    sync_threads() -- all have read what was told
+    tell(row, d, top, add_up(c, row, d, top))
+  end
   local column, number, goes_on = i32(0), i32(0), true
   while goes_on do
-    row.sums[threadIdx.x] = block_scan(cast(own, f64), "add")
+    local all = told(row, d)
     if threadIdx.x == 0 then row.chosen.count[0] = 0 end
     sync_threads()
-    number = choose(c, row, d, top, number)
+    number = choose(c, row, d, all, number)
     local n = row.chosen.count[0]
     goes_on = n > 0
     if goes_on then
       local found = i32(0) -- nothing is above the largest element
-      if row.chosen.values[0] < top then
-        found = row.counts and first_by_counts(c, row, d, top, p) or i32(UNSURE)
-        if found == UNSURE then found = first_within(c, row, d, top, p) end
+      if row.chosen.values[0] < all.top then
+        found = row.counts and first_by_counts(c, row, d, all.top, p) or i32(UNSURE)
+        if found == UNSURE then found = first_within(c, row, d, all.top, p) end
       end
       if found >= 0 then
         column, goes_on = row.chosen.columns[found], false
       else
         d.floor[0] = row.chosen.values[n - 1]
-        own = add_up(c, row, d, top)
+        tell(row, d, all.top, add_up(c, row, d, all.top))
       end
     end
     sync_threads()
@@ -267,12 +311,13 @@ local function weights(c, factor, log2_min_p, seed)
     d.floor[0] = -math.huge
   end
   d.of_vector = d.by.weight -- what a vector's largest element weighs in the sums of vectors
-  function d.weight(v, top)
-    local w = d.by.weight(v, top)
-    if c.has_min then w = where(d.by.distance(v, top) >= log2_min_p / factor, w, 0.0) end
-    if c.has_p then w = where(v > d.floor[0], w, 0.0) end
-    return w
+  function d.may_be(v, top)
+    local may_be = v > -math.huge
+    if c.has_min then may_be = may_be and d.by.distance(v, top) >= log2_min_p / factor end
+    if c.has_p then may_be = may_be and v > d.floor[0] end
+    return may_be
   end
+  function d.weight(v, top) return where(d.may_be(v, top), d.by.weight(v, top), 0.0) end
   return d
 end
 
@@ -281,7 +326,8 @@ end
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
     local row = { x = x, start = call.like(blockIdx.x, size(x)) * c.n,
-      largest = shared(c.dtype, c.n), sums = shared(f64, THREADS),
+      largest = shared(c.dtype, c.n), sums = shared(f32, THREADS),
+      warps = { most = shared(f32, WARPS), sums = shared(f32, WARPS) },
       taken = { columns = shared(i32, c.proposers), values = shared(f32, c.proposers),
         first = shared(i32, 1) },
       chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
@@ -292,9 +338,14 @@ local function make(c)
       sync_threads()
     end
     grid_dependency_wait()
-    local own, top = read_row(c, row, d)
-    local column = c.has_p and draw_within(c, row, d, top, p, own) or draw_one(c, row, d, top, own)
-    if threadIdx.x == 0 then out[blockIdx.x] = max(column, 0) end
+    tell(row, d, read_row(c, row, d))
+    if c.has_p or c.has_min then
+      local column = c.has_p and draw_within(c, row, d, p) or draw_near(c, row, d)
+      if threadIdx.x == 0 then out[blockIdx.x] = max(column, 0) end
+    elseif threadIdx.x < WARP then
+      local column = draw_any(c, row, d)
+      if threadIdx.x == 0 then out[blockIdx.x] = max(column, 0) end
+    end
   end)
 end
 

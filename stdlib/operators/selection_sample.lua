@@ -134,11 +134,13 @@ local function limit_of(c, own, k)
   return value_of(top.limit_of(c, mine, k))
 end
 
--- Puts an element into the list, and notes the number of the largest one.
+-- Puts an element into the list, and notes the number of the largest one. The list has keys: a
+-- number and, below it, the column.
 local function put(list, v, column)
   local number = numbers.number(v, true)
   atomic_min(list.best, 0, number)
-  top.put(list, number, column)
+  local at = atomic_add(list.count, 0, 1)
+  if at < size(list.keys) then list.keys[at] = cast(number, u64) << 32 | cast(column, u64) end
 end
 
 -- Puts the first k elements, all that equal the last of these, and some others into the list, and
@@ -155,30 +157,70 @@ local function take_by_values(c, row, list, k)
   return list.count[0]
 end
 
--- The same of rows of c.n vectors, whose largest elements stay in shared memory: only vectors that
--- have such elements are read again, all at once.
-local function take_by_vectors(c, row, list, k)
-  local largest, own = shared(row.x.dtype, c.n), fragment(f32, 1)
-  local near = { count = shared(i32, 1), numbers = shared(i32, c.capacity) }
-  own[0] = -math.huge
-  if threadIdx.x == 0 then near.count[0] = 0 end
-  vectors.keep_largest(c, row, largest, function(most)
-    for i = 0, #most do own[0] = max(own[0], most[i]) end
-  end)
-  local limit = limit_of(c, own[0], k)
-  if own[0] >= limit then
-    for at in range(threadIdx.x, c.n, c.threads, { unroll = 8 }) do
-      if cast(largest[at], f32) >= limit then
-        local place = atomic_add(near.count, 0, 1)
-        if place < c.capacity then near.numbers[place] = at end
+-- Vectors that have such elements, in shared memory.
+local function new_near(c, row)
+  return { count = shared(i32, 1), numbers = shared(i32, c.capacity),
+    vectors = shared(row.x.dtype, { c.width, c.capacity }) }
+end
+
+local function keep_near(c, near, v, number)
+  local place = atomic_add(near.count, 0, 1)
+  if place < c.capacity then
+    near.numbers[place] = number
+    copy(v, near.vectors(_, place))
+  end
+end
+
+-- The largest elements of the vectors of the first batches, to shared memory.
+local function read_early(c, row, largest, own)
+  for b in range(c.early) do
+    vectors.batch(c, row, b).each(function(i, _, _, most)
+      own[0] = max(own[0], most)
+      largest[{ threadIdx.x, i, b }] = cast(most, largest.dtype)
+    end)
+  end
+end
+
+-- Reads the vectors of the first batches again that have an element from the limit on: they come
+-- by cp.async, and nobody waits for them.
+local function keep_early(c, row, largest, near, limit)
+  for b in range(c.early) do
+    for i in range(size(largest, 1)) do
+      if cast(largest[{ threadIdx.x, i, b }], f32) >= limit then
+        local number = vectors.number_of(c, b, i)
+        keep_near(c, near, tile(row.x, { c.width }, { row.start + number }), number)
       end
     end
   end
+end
+
+-- The same of long rows, which are read once. The first half of the row, vectors from all of it,
+-- tells how large an element may be, and that is found while the second half is on its way.
+local function take_by_vectors(c, row, list, k)
+  local near, own, largest = new_near(c, row), fragment(f32, 1), nil
+  own[0] = -math.huge
+  if threadIdx.x == 0 then near.count[0] = 0 end
+  if c.early > 0 then
+    largest = shared(row.x.dtype, { c.threads, vectors.BATCH, c.early })
+    read_early(c, row, largest, own)
+  end
+  local batch = vectors.batch(c, row, c.early)
+  if c.early == 0 then batch.each(function(_, _, _, most) own[0] = max(own[0], most) end) end
+  local limit = limit_of(c, own[0], k)
+  local function keep(_, v, number, most)
+    if most >= limit then keep_near(c, near, v, number) end
+  end
+  if c.early > 0 then
+    if own[0] >= limit then keep_early(c, row, largest, near, limit) end
+    cp_async_commit()
+  end
+  batch.each(keep)
+  for b in range(c.early + 1, vectors.batches(c)) do vectors.batch(c, row, b).each(keep) end
+  cp_async_wait(0)
   sync_threads()
   for i in range(threadIdx.x, min(near.count[0], c.capacity) * c.width, c.threads) do
-    local column = near.numbers[i // c.width] * c.width + i % c.width
-    local v = cast(row.x[row.first + column], f32)
-    if v >= limit then put(list, v, column) end
+    local v = cast(near.vectors[{ i % c.width, i // c.width }], f32)
+    if v >= limit then put(list, v, near.numbers[i // c.width] * c.width + i % c.width) end
   end
   sync_threads()
   return where(near.count[0] > c.capacity, c.capacity + 1, list.count[0])
@@ -210,7 +252,7 @@ local function draw_from_row(c, row, d, k)
   end
   each(function(_, weight) own[0] = own[0] + weight end)
   local before, total = block_scan(own[0], "add", { exclusive = true, init = u64(0) })
-  local at = goal_of(total, d.u)
+  local at = goal_of(total, d.uniform())
   if before <= at and at < before + own[0] then
     own[1] = before
     each(function(i, weight)
@@ -220,53 +262,91 @@ local function draw_from_row(c, row, d, k)
   end
 end
 
--- The weights of the list's n elements beside the largest, in shared memory.
-local function weights_of(c, d, list, n)
-  local weights, t = shared(u32, c.capacity), threadIdx.x
-  if t < n then
-    weights[t] = weight_of({ scale = d.scale }, value_of(list.numbers[t]), value_of(list.best[0]))
-  end
-  sync_threads()
-  return weights
-end
+local function number_of(key) return cast(key >> 32, u32) end
 
--- The list's element that the thread and its neighbours have: how many are larger, and the weight
--- of those that come before it. is_one: the thread is the first one of those that have one.
-local function place_of(c, list, weights, n)
-  local t, lanes = threadIdx.x, c.threads // c.capacity
-  local at, n_larger, before = min(t // lanes, n - 1), i32(0), u64(0)
-  local number, column = list.numbers[at], list.columns[at]
+-- The list's keys in order, and their weights beside the largest: none behind the n-th.
+local function sorted_list(c, d, list, n)
+  local sorted = { keys = shared(u64, c.capacity), weights = shared(u32, c.capacity) }
+  local lanes, t, n_before = c.threads // c.capacity, threadIdx.x, i32(0)
+  local at = t // lanes
+  local key = list.keys[min(at, n - 1)]
   if t // WARP * (WARP // lanes) < n then -- the warp has one of them
     for i in range(t % lanes, n, lanes, { unroll = 8 }) do
-      local other = list.numbers[i]
-      local is_equal_before = other == number and list.columns[i] < column
-      n_larger = n_larger + where(other < number, 1, 0)
-      before = before + where(other < number or is_equal_before, cast(weights[i], u64), u64(0))
+      n_before = n_before + where(list.keys[i] < key, 1, 0)
     end
-    n_larger, before = warp_reduce(n_larger, "add", lanes), warp_reduce(before, "add", lanes)
+    n_before = warp_reduce(n_before, "add", lanes)
   end
-  return { is_one = t % lanes == 0 and t // lanes < n, number = number, column = column,
-    weight = cast(weights[at], u64), n_larger = n_larger, before = before }
+  if t % lanes == 0 then
+    local place, v = where(at < n, n_before, at), value_of(number_of(key))
+    sorted.keys[place] = key
+    local weight = weight_of({ scale = d.scale }, v, value_of(list.best[0]))
+    sorted.weights[place] = where(at < n, weight, u32(0))
+  end
+  sync_threads()
+  return sorted
+end
+
+-- A lane's part of a sorted list: numbers and weights, from 0 to n - 1, the first one's place.
+local function part_of(c, sorted)
+  local n = c.capacity // WARP
+  local part = { n = n, first = threadIdx.x * n, numbers = {}, weights = fragment(u32, n) }
+  copy(tile(sorted.weights, { n }, { threadIdx.x }), part.weights)
+  for e = 0, n - 1 do part.numbers[e] = number_of(sorted.keys[part.first + e]) end
+  return part
+end
+
+-- Leaves the weights for which is_in(e), and adds up: part.before of other lanes, part.total.
+local function keep_only(part, is_in)
+  local own = u64(0)
+  for e = 0, part.n - 1 do
+    part.weights[e] = where(is_in(e), part.weights[e], u32(0))
+    own = own + cast(part.weights[e], u64)
+  end
+  local up_to = warp_scan(own, "add")
+  part.before, part.total = up_to - own, shfl_idx(up_to, WARP - 1)
+end
+
+-- f(e, low, high) of a lane's weights: the sums of the list without the e-th one and with it.
+local function each_sum(part, f)
+  local low = part.before
+  for e = 0, part.n - 1 do
+    local high = low + cast(part.weights[e], u64)
+    f(e, low, high)
+    low = high
+  end
+end
+
+-- The number of the last element of the least set with the probability p.
+local function last_of_set(part, p)
+  local need, last = needed(part.total, p), ~u32(0)
+  each_sum(part, function(e, low, high)
+    last = where(low < need and need <= high, part.numbers[e], last)
+  end)
+  return warp_reduce(last, "min")
 end
 
 -- Draws from a list of n > 0 elements, in any order. The first k elements that are numbers and all
 -- that equal the last of these are among them.
 local function draw_from_list(c, d, list, n, k)
-  local one = place_of(c, list, weights_of(c, d, list, n), n)
-  local is_in, last = one.is_one and one.n_larger < k, shared(u32, 1)
-  if c.has_p then
-    local total = block_reduce(where(is_in, one.weight, u64(0)), "add")
-    local need = needed(total, d.p)
-    if is_in and one.before < need and need <= one.before + one.weight then
-      last[0] = one.number
+  local sorted = sorted_list(c, d, list, n)
+  if threadIdx.x < WARP then
+    local part, last = part_of(c, sorted), number_of(sorted.keys[min(k, n) - 1])
+    keep_only(part, function(e) return part.first + e < k or part.numbers[e] == last end)
+    if c.has_p then
+      local last_in = last_of_set(part, d.p)
+      keep_only(part, function(e) return part.numbers[e] <= last_in end)
     end
-    sync_threads()
-    is_in = is_in and total > 0 and one.number <= last[0]
+    if c.has_min then
+      local best = value_of(list.best[0])
+      keep_only(part, function(e) return weight_of(d, value_of(part.numbers[e]), best) > 0 end)
+    end
+    local at = goal_of(part.total, d.uniform())
+    each_sum(part, function(e, low, high)
+      if low <= at and at < high then
+        d.out[blockIdx.x] = cast(sorted.keys[part.first + e] & 0xffffffff, i32)
+      end
+    end)
   end
-  local v, best = value_of(one.number), value_of(list.best[0])
-  local own = cast(where(is_in, weight_of(d, v, best), u32(0)), u64)
-  local at = goal_of(block_reduce(own, "add"), d.u)
-  if one.before <= at and at < one.before + own then d.out[blockIdx.x] = one.column end
 end
 
 -- c: threads, capacity (of a list, at most one element for each thread), has_k, has_p, has_min,
@@ -278,15 +358,16 @@ local function make(c)
     local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns,
       start = c.n and call.like(blockIdx.x, size(x)) * c.n }
     local d = { out = out, p = p, scale = scale, min_p = min_p, has_min = c.has_min,
-      u = choices.uniform({ index = function() return blockIdx.x end }, seed) }
+      uniform = function()
+        return choices.uniform({ index = function() return blockIdx.x end }, seed)
+      end }
     if threadIdx.x == 0 then out[blockIdx.x] = 0 end -- of a row without any weight
     if not c.groups then
       draw_from_row(c, row, d, k)
     else
-      local list = { numbers = shared(u32, c.capacity), columns = shared(i32, c.capacity),
-        count = shared(i32, 1), best = shared(u32, 1) }
-      if threadIdx.x == 0 then list.count[0], list.best[0] = 0, ~u32(0) end
-      sync_threads()
+      local list = { keys = shared(u64, c.capacity), count = shared(i32, 1),
+        best = shared(u32, 1) }
+      if threadIdx.x == 0 then list.count[0], list.best[0] = 0, ~u32(0) end -- till limit_of meets
       local n = (c.n and take_by_vectors or take_by_values)(c, row, list, k)
       if n > 0 and n <= c.capacity then
         draw_from_list(c, d, list, n, k)
@@ -310,9 +391,10 @@ local draw_above = row_kernel("sample", drawn, { types = { i32 } })
 -- {====== Calls ======
 
 local made = memo.by_fields({ "threads", "has_k", "has_p", "has_min", "width", "least", "copies",
-  "groups", "n" }, make)
+  "groups", "n", "capacity" }, make)
 
-local CAPACITY <const>, LONG <const> = 256, 16384 -- columns from which blocks are larger
+local CAPACITY <const>, FEW <const> = 256, 64 -- of a list; k for which it is enough in long rows
+local LONG <const> = 16384 -- columns from which blocks are larger
 
 local function kernel_of(x, o)
   local c = { threads = x.columns >= LONG and 1024 or 256, has_k = o.k ~= nil, has_p = o.p ~= nil,
@@ -321,7 +403,13 @@ local function kernel_of(x, o)
     copies = call.target(x).shared >= 98304 and 4 or 1 }
   if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
   if c.groups then c.n = select(2, vectors.of_rows(x)) end
-  if c.groups then c.capacity, c.unroll = CAPACITY, 1 end -- passes over the row are an exception
+  if c.n then
+    local n = vectors.batches(c)
+    c.early = n > 1 and cdiv(n, 2) or 0
+  end
+  if c.groups then -- a limit of half of a row lets twice as many through
+    c.capacity, c.unroll = c.n and o.k > FEW and 2 * CAPACITY or CAPACITY, 1
+  end
   return made(c), c.threads
 end
 

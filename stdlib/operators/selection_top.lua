@@ -89,8 +89,8 @@ function M.last_with(low, prefix)
   return prefix << low | (cast(1, internal.kernel.dtype_of(prefix)) << low) - 1
 end
 
---- Puts an element into the list, if there is room, and counts it.
-function M.put(list, number, column)
+-- Puts an element into the list, if there is room, and counts it.
+local function put(list, number, column)
   local at = atomic_add(list.count, 0, 1)
   if at < size(list.numbers) then list.numbers[at], list.columns[at] = number, column end
 end
@@ -98,7 +98,7 @@ end
 -- Puts all elements up to the prefix into the list, in any order.
 local function take_all(c, row, list, low, prefix)
   M.each_element(c, row, function(i, number)
-    if number >> low <= prefix then M.put(list, number, i) end
+    if number >> low <= prefix then put(list, number, i) end
   end)
 end
 
@@ -132,7 +132,7 @@ local function take_by_groups(c, row, list, k)
   local limit = M.limit_of(c, first, k)
   if first[0] <= limit then
     M.each_element(c, row, function(i, number)
-      if number <= limit then M.put(list, number, i) end
+      if number <= limit then put(list, number, i) end
     end)
   end
   sync_threads()
@@ -143,7 +143,7 @@ end
 -- ones, so that there are k.
 local function take_first(c, row, list, number_k, n_less, k)
   M.each_element(c, row, function(i, number)
-    if number < number_k then M.put(list, number, i) end
+    if number < number_k then put(list, number, i) end
   end)
   local n = n_less
   for start in range(0, row.columns, c.threads) do

@@ -5,7 +5,9 @@ local call = require "cuttle.selection_call"
 local counts = require "cuttle.selection_counts"
 local M = {}
 
-local BATCH <const> = 8 -- vectors that a thread has on their way at once
+--- Vectors that a thread has on their way at once.
+M.BATCH = 8
+local BATCH <const> = M.BATCH
 local VECTOR_BYTES <const>, LEAST_COLUMNS <const> = 16, 16384
 local MOST_BYTES <const>, OTHER_BYTES <const> = 131072, 49152 -- of vectors' largest; of all else
 
@@ -34,13 +36,37 @@ function M.each_batch(c, row, f)
   end
 end
 
+--- How many batches a thread has.
+function M.batches(c) return cdiv(c.n, BATCH * c.threads) end
+
+--- The number of the i-th vector of the thread's batch b: a batch has vectors of all of the row.
+function M.number_of(c, b, i) return threadIdx.x + c.threads * (i * M.batches(c) + b) end
+
+--- Batch b of the thread's vectors, on its way. batch.each(f) calls f(i, v, number, most) with the
+--- i-th one's elements, number and largest element: -inf behind the row.
+function M.batch(c, row, b)
+  local now, batch = fragment(row.x.dtype, { c.width, BATCH }), {}
+  for i = 0, BATCH - 1 do
+    local number = min(M.number_of(c, b, i), c.n - 1)
+    copy(tile(row.x, { c.width }, { row.start + number }), now(_, i))
+  end
+  function batch.each(f)
+    for i = 0, BATCH - 1 do
+      local number, most = M.number_of(c, b, i), M.largest_of(c, now(_, i))
+      if M.is_in(c, number) ~= true then most = where(number < c.n, most, -math.huge) end
+      f(i, now(_, i), number, most)
+    end
+  end
+  return batch
+end
+
 --- Is there a vector of that number? `true` where all threads have as many.
 function M.is_in(c, at) return c.n % (BATCH * c.threads) == 0 or at < c.n end
 
 local halves <const> = { [f16] = f16x2, [bf16] = bf16x2 }
 
--- The largest number of a vector, an f32; -inf: it has none.
-local function largest_of(c, now)
+--- The largest number of a vector, an f32; -inf: it has none.
+function M.largest_of(c, now)
   local two, lowest = halves[now.dtype], cast(-math.huge, f32)
   if not two then
     for e = 0, c.width - 1 do lowest = max(lowest, now[e]) end
@@ -59,7 +85,7 @@ function M.keep_largest(c, row, largest, f)
   M.each_batch(c, row, function(at, now, last)
     local most = {}
     for i = 0, last do
-      most[i] = largest_of(c, now(_, i))
+      most[i] = M.largest_of(c, now(_, i))
       if row.counts and M.is_in(c, at[i]) then
         local words = recast(now(_, i), u32)
         for e = 0, size(words) - 1 do counts.add(row.counts, words[e]) end

@@ -69,9 +69,20 @@ do
   local function from_list() drawn_from(long) end
   local function from_row() drawn_from(x) end
   orders("sample from a list", from_list)
-  mutants("sample from a list", 2, from_list)
+  mutants("sample from a list", 0, from_list)
   orders("sample from a row", from_row)
   mutants("sample from a row", 3, from_row)
+  local wide = rand(f32, row_major{1, 16384})
+  for _, case in ipairs{ {"a list", {top_k = 5, top_p = 0.9}, 0}, {"all", {}, 0},
+    {"the likely", {min_p = 0.3}, 1}, {"the least set", {top_p = 0.6}, 3} } do
+    local name = "sample from a long row, " .. case[1]
+    local function drawn()
+      first{grid = 1, block = 64}(wide)
+      selections.sample(wide, case[2])
+    end
+    orders(name, drawn)
+    mutants(name, case[3], drawn)
+  end
   orders("histogram", function() selections.histogram(x, 9, 0, 1) end)
   mutants("histogram", 0, function() selections.histogram(x, 9, 0, 1) end)
 end

@@ -96,7 +96,8 @@ do -- in which turn of its blocks a row comes does not show
     local own = view(tile(x, {1, COLUMNS}, {r, 0}), row_major{1, COLUMNS})
     local _, a, b = rows.layer_norm(own, w, w, 0.0)
     local z, c = rows.rms_norm(own, w, 0.0)
-    if not allclose(tile(y, {1, COLUMNS}, {r, 0}), z, {rtol = 0, atol = 0}) then wrong = wrong + 1 end
+    local own_y = tile(y, {1, COLUMNS}, {r, 0})
+    if not allclose(own_y, z, {rtol = 0, atol = 0}) then wrong = wrong + 1 end
     for t, of_all in pairs{[a] = mean, [b] = deviation, [c] = scale} do
       if t[{0, 0}] ~= of_all[{r, 0}] then wrong = wrong + 1 end
     end

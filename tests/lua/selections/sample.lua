@@ -66,11 +66,18 @@ do -- blocks draw from a list of what may be among the first k; or there are too
   for i, v in ipairs(logits) do long[i * 113] = v end
   local o = {top_k = 20, top_p = 0.9, min_p = 0.2}
   print(check(f32, long, o), check(f32, same, o))
+  o.top_p = 0.85 -- of all 20: column 112 is in the set, as those that min_p leaves out count there
+  local found = 0
+  for _, column in ipairs(support.list(selections.sample(rows_of(f32, long, 200), o))) do
+    found = found + (column == 112 and 1 or 0)
+  end
+  print(found > 0)
   local few = full(f32, row_major{2, 1100}, 0 / 0)
   few[{1, 800}] = 2.0
   print(table.concat(support.list(selections.sample(few, o)), " "))
 end
 -- expect: true	true
+-- expect: true
 -- expect: 0 800
 
 do -- rows that are read once, and what is proposed: heavy columns, equal ones, and nothing else
