@@ -119,10 +119,9 @@ SANITIZED_ISA := $(if $(SANITIZE),$(if $(shell grep -w avx512vl /proc/cpuinfo 2>
 ISAS = base $(if $(TARGET_IS_X86),$(or $(SANITIZED_ISA),avx2 avx512))
 LACKED_ISAS = $(foreach i,avx2 avx512,$(if $(filter $(i),$(ISAS)),,-DCT_SIMT_LACKS_$(i)))
 # Without errno and trapping arithmetic sqrt, floor and selects become vector code; values stay. Nothing unwinds
-# through them, so they do without tables for it: 2 % of what is installed. Sanitized ones stay at CFLAGS' level or
-# ENGINE_LEVEL, and those for old processors at -O0: at -O3 they take minutes to compile.
-ENGINE_LEVEL =
-VARIANT_FLAGS = $(if $(SANITIZE),$(ENGINE_LEVEL),-O3 -fno-asynchronous-unwind-tables) -fno-math-errno -fno-trapping-math
+# through them, so they do without tables for it: 2 % of what is installed. Sanitized ones stay at CFLAGS' level, and
+# those for old processors at -O0: at -O3 they take minutes to compile.
+VARIANT_FLAGS = $(if $(SANITIZE),,-O3 -fno-asynchronous-unwind-tables) -fno-math-errno -fno-trapping-math
 ISA_FLAGS_base = -DCT_SIMT_BASE $(if $(SANITIZE),-O0)
 ISA_FLAGS_avx2 = -DCT_SIMT_AVX2 -mavx2 -mfma -mf16c
 # Frames that outlive a call, for AddressSanitizer, gcc 12 aligns to 32 bytes, and its code asks for 64.
@@ -549,10 +548,9 @@ gpu-test: all $(DEVICE_BIN)
 
 # The text of the library's modules is that of the first build.
 SAME_TEXTS = STDLIB_C=$(STDLIB_C)
-# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables. At
-# -Og gcc takes a fourth less time than at -O1, and tests a twentieth more.
+# Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables.
 asan:
-	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) $(SAME_TEXTS) CFLAGS='-Og -g1 -fno-omit-frame-pointer' ENGINE_LEVEL=-O1 \
+	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) $(SAME_TEXTS) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
 		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie) $(QUICK_LINKER)' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
