@@ -143,8 +143,8 @@ end
 --- the tile is, or nil.
 function M.store(lane, C, row, column, sums, ending, group)
   for i = 0, lane.plan.high - 1 do
-    store_rows(lane, C, row + i, column, tile(sums, {size(sums, 0), 1, 1}, {0, i, 0}), ending, group,
-      i * lane.plan.passes)
+    local own = tile(sums, {size(sums, 0), 1, 1}, {0, i, 0})
+    store_rows(lane, C, row + i, column, own, ending, group, i * lane.plan.passes)
   end
 end
 

@@ -129,7 +129,8 @@ expect("CUTTLE_CHECK=0 does not", "--device=cpu -e " .. quote "print(1)", "1\n",
   "CUTTLE_CHECK=0")
 for _, text in ipairs { "foo", "no", "10", "-1", "true" } do
   for _, device in ipairs { "", "--device=cpu " } do
-    expect(("CUTTLE_CHECK=%s %sis refused"):format(text, device), device .. "-e " .. quote "print(1)",
+    expect(("CUTTLE_CHECK=%s %sis refused"):format(text, device),
+      device .. "-e " .. quote "print(1)",
       ("cuttle: CUTTLE_CHECK is '%s'; 0 or 1 was expected\n"):format(text), 1,
       "CUTTLE_CHECK=" .. text)
   end

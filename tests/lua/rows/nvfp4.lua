@@ -56,12 +56,12 @@ local y = rows.swiglu_mxfp4(ones(f32, row_major { 2, 32 }), ones(f32, row_major 
 print(y.dtype, y[{ 0, 0 }])  -- expect: f4e2m1	6.0
 
 -- Hosts have no type for its elements: bytes of two each may be given, of both formats.
-local bytes, x = full(u8, row_major { 2, 20 }, 7), view(rand(f32, 80), row_major { 2, 40 })
-local made = rows.quantize_mxfp4(x, { out = { bytes, zeros(f8ue8m0, row_major { 2, 2 }) } })
-print(made.dtype, reference.difference(bytes, recast(rows.quantize_mxfp4(x), u8)))
+local bytes, few = full(u8, row_major { 2, 20 }, 7), view(rand(f32, 80), row_major { 2, 40 })
+local made = rows.quantize_mxfp4(few, { out = { bytes, zeros(f8ue8m0, row_major { 2, 2 }) } })
+print(made.dtype, reference.difference(bytes, recast(rows.quantize_mxfp4(few), u8)))
 -- expect: f4e2m1	nil
-rows.quantize_nvfp4(x, 0.01, { out = { bytes, zeros(f8ue4m3, row_major { 2, 3 }) } })
-print(reference.difference(bytes, recast(rows.quantize_nvfp4(x, 0.01), u8)))  -- expect: nil
-local _, why = pcall(rows.quantize_mxfp4, x, { out = { zeros(u8, row_major { 2, 21 }),
+rows.quantize_nvfp4(few, 0.01, { out = { bytes, zeros(f8ue4m3, row_major { 2, 3 }) } })
+print(reference.difference(bytes, recast(rows.quantize_nvfp4(few, 0.01), u8)))  -- expect: nil
+local _, why = pcall(rows.quantize_mxfp4, few, { out = { zeros(u8, row_major { 2, 21 }),
   zeros(f8ue8m0, row_major { 2, 2 }) } })
 print(why:match "out.*")  -- expect: out[1] is (2,21):(21,1); expected (2,40)
