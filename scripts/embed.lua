@@ -168,8 +168,8 @@ local function count_of(list, pattern)
   return not list:find("...", 1, true) and n or nil
 end
 
--- A row of std_counts for each function in the text of annotations that takes so many arguments at
--- most. Functions of one number may be called with more, as by acc:map.
+-- A row of std_counts for each annotated function: how many arguments it takes at most. Functions
+-- of one number may be called with more, as by acc:map.
 local function add_counts(rows, text)
   local most = 0
   for line in text:gmatch "[^\n]+" do

@@ -423,7 +423,7 @@ static int layout_field(lua_State *L, const CtComposed *l) {
   return 1;
 }
 
-/* What takes a tensor or a layout asks for x.dtype. */
+/* Scripts read x.dtype of what may be a tensor or a layout. */
 static int no_field(lua_State *L, const CtComposed *l) {
   (void)l;
   lua_pushnil(L);

@@ -19,7 +19,7 @@ Loader.__index = Loader
 -- A thread's i-th row of a tile.
 local function own_row(i) return threadIdx.x % GROUP // ACROSS + i * (GROUP // ACROSS) end
 
--- Where the thread's keys of the tile from `first` on lie, the last one again behind the end.
+-- Where the thread's keys of the tile from `first` on lie, the last one again beyond the end.
 function Loader:places(piece, first)
   local of = {}
   for i = 0, OWN_ROWS - 1 do

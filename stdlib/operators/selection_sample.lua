@@ -264,7 +264,7 @@ end
 
 local function number_of(key) return cast(key >> 32, u32) end
 
--- The list's keys in order, and their weights beside the largest: none behind the n-th.
+-- The list's keys in order, and their weights beside the largest: none after the n-th.
 local function sorted_list(c, d, list, n)
   local sorted = { keys = shared(u64, c.capacity), weights = shared(u32, c.capacity) }
   local lanes, t, n_before = c.threads // c.capacity, threadIdx.x, i32(0)

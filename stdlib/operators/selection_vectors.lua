@@ -43,7 +43,7 @@ function M.batches(c) return cdiv(c.n, BATCH * c.threads) end
 function M.number_of(c, b, i) return threadIdx.x + c.threads * (i * M.batches(c) + b) end
 
 --- Batch b of the thread's vectors, on its way. batch.each(f) calls f(i, v, number, most) with the
---- i-th one's elements, number and largest element: -inf behind the row.
+--- i-th one's elements, number and largest element: -inf beyond the row.
 function M.batch(c, row, b)
   local now, batch = fragment(row.x.dtype, { c.width, BATCH }), {}
   for i = 0, BATCH - 1 do
