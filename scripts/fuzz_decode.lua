@@ -132,7 +132,7 @@ local function problem(of)
     options.k = host(randn(dtype, row_major { b, hk, s, d }))
     options.v = host(randn(dtype, row_major { b, hk, s, size(V, 3) }))
   end
-  if not of.latent and is_often(2) then add_scores(options, h * hk) end
+  if is_often(2) then add_scores(options, h * hk) end
   return host(randn(dtype, row_major { b, h * hk, s, depth })), K, V, options
 end
 

@@ -12,8 +12,6 @@
 --                       of a piece, in units; if there, the `least` units of a part; and what
 --                       else the kernel depends on
 --   make(variant)       the kernel; all templates' have the same parameters
---   is_general          if there: it computes masks and scores (attention_decode_scores.lua), and
---                       takes scales of each key
 -- A variant is a shape with what the problem adds to it: see the modules named above,
 -- attention_decode_pages.lua and attention_decode_schedule.lua.
 local append = require "cuttle.attention_decode_append"
@@ -76,14 +74,7 @@ M.configs = {
 
 -- {====== Choice ======
 
-local function trouble(config, p)
-  local template = require(config.template)
-  if not template.is_general then
-    if p.score then return "its kernel computes no masks and scores" end
-    if p.by_token then return "its kernel computes no scales of each key" end
-  end
-  return template.trouble(config, p)
-end
+local function trouble(config, p) return require(config.template).trouble(config, p) end
 
 local function target_of(p)
   local target = on_device.target(p.device)

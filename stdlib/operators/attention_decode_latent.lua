@@ -27,7 +27,9 @@ local OVERHEAD <const> = 256 -- of a piece, in keys
 -- Why its kernel cannot compute these types and scales, or nil.
 local function trouble_of_types(config, p)
   local n = p.depth - p.depth_k
-  if not config.narrow then
+  if p.by_token then
+    return "its kernel computes no scales of each key"
+  elseif not config.narrow then
     if p.kv_dtype ~= p.dtype or n > 0 or p.k_groups or p.v_groups then
       return ("its kernel takes K of %s with all %d columns, and scales of heads"):format(p.dtype,
         DEPTH)
@@ -363,10 +365,10 @@ function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name .. "_latent", function(Q, K, V, O, LSE, lengths, capacity, n_parts,
                                                     parts, ml, table, k_scale, v_scale, mask,
-                                                    K_rope, c)
+                                                    K_rope, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
-                   v_scale = v_scale, mask = mask, K_rope = K_rope }
+                   v_scale = v_scale, mask = mask, K_rope = K_rope, operands = { ... } }
     local block = new_block(variant, plan, args, new_shared(variant, plan))
     grid_dependency_wait()
     grid_dependency_launch()

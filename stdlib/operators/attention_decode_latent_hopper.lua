@@ -20,6 +20,7 @@ local latent = require "cuttle.attention_decode_latent"
 local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
 local load = require "cuttle.attention_decode_latent_load"
+local scores = require "cuttle.attention_decode_scores"
 local schedule = require "cuttle.attention_decode_schedule"
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.attention_decode_tiles"
@@ -199,7 +200,7 @@ local function new_scores(variant, plan, args, smem, bars)
     Q = fragment(plan.dtype, plan.QK:partition_shape_A{ROWS, variant.held * PANEL}),
     place = qk:partition_C(identity_tensor{ROWS, KEYS}), all = named_barrier(1, GROUP),
     parity = load.parities(0), rest = pipeline_state(1), used = pipeline_state(1, {parity = 1}),
-    hides_rows = variant.causal or variant.tree }
+    hides_rows = variant.causal or variant.tree or variant.score ~= nil }
   for i = 0, PANELS - 1 do
     self.K[i] = qk:partition_B(tile(smem.V, {KEYS, PANEL, variant.slots}, {0, i, 0}))
   end
@@ -306,12 +307,11 @@ function Scores:multiply(slot, meanwhile)
   self.rest:advance()
 end
 
--- The scores of keys that a row does not see become -infinity. Each number of a column is a
--- constant here: the sums of all of them and the thread's first one would take registers.
-function Scores:mask(piece, left)
-  local variant = self.variant
-  if variant.causal or variant.tree then
-    tiles.mask(self, piece, piece.last - left, KEYS)
+-- Masks and scores: those of keys that a row does not see become -infinity. Each number of a column
+-- is a constant here: the sums of all of them and the thread's first one would take registers.
+function Scores:mask(piece, left, factor)
+  if self.hides_rows then
+    tiles.mask(self, piece, piece.last - left, KEYS, factor)
   elseif left < KEYS then
     local limit = left - self.place[0][2]
     for r = 0, 1 do
@@ -339,9 +339,10 @@ end
 -- of the tile before, so the tensor cores get the next scores first. ptxas lets products run on
 -- only within straight code: they may not be pending where a turn of the loop ends.
 function Scores:step(piece, left, slot, factor)
-  self:mask(piece, left)
+  self:mask(piece, left, factor)
   fill(self.rows.shrink, 1.0)
-  softmax.softmax(self.S, self.rows, factor, self.hides_rows, false, self.variant.lazy)
+  softmax.softmax(self.S, self.rows, scores.factor(self.variant, factor), self.hides_rows, false,
+    self.variant.lazy)
   copy(cast(self.S, self.plan.dtype), self.P)
   self.parity.turn(slot)
   local function share() self:share_P(slot) end
@@ -371,14 +372,24 @@ function Scores:store_row(piece, row, top, sum)
   end
 end
 
+-- Row r's maximum, its sum, and what O is to be divided by. A whole head has its sink, too.
+function Scores:total(piece, r)
+  local top, sum = self.rows.tops[r], self.rows.sums[r]
+  local kv_head, first_row = merge.key_head(self.variant, piece.head)
+  local most, all, shrink = merge.with_sink(self.variant, self.args,
+    { b = piece.b, kv_head = kv_head, first_row = first_row, row = self:row(r) }, top, sum)
+  if shrink == nil then return top, sum, sum end
+  return where(piece.is_whole, most, top), where(piece.is_whole, all, sum), all / shrink
+end
+
 -- The sums of a piece's exponentials, in place `which` of two.
 function Scores:finish(piece, which)
-  local rows = self.rows
-  softmax.finish(rows)
+  softmax.finish(self.rows)
   if threadIdx.x % 4 == 0 then
     for r = 0, 1 do
-      self.smem.totals[{ self:row(r), which }] = rows.sums[r]
-      self:store_row(piece, self:row(r), rows.tops[r], rows.sums[r])
+      local top, sum, divisor = self:total(piece, r)
+      self.smem.totals[{ self:row(r), which }] = divisor
+      self:store_row(piece, self:row(r), top, sum)
     end
   end
 end
@@ -545,10 +556,10 @@ function M.make(variant)
   local plan = plan_of(variant)
   return kernel(variant.name .. "_latent_hopper", function(Q, K, V, O, LSE, lengths, capacity,
                                                           n_parts, parts, ml, table,
-                                                          k_scale, v_scale, mask, K_rope, c)
+                                                          k_scale, v_scale, mask, K_rope, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, lengths = lengths, capacity = capacity,
                    n_parts = n_parts, parts = parts, ml = ml, table = table, k_scale = k_scale,
-                   v_scale = v_scale, mask = mask, K_rope = K_rope }
+                   v_scale = v_scale, mask = mask, K_rope = K_rope, operands = { ... } }
     local smem = { V = shared(plan.dtype, plan.V), K_rest = shared(plan.rest, plan.K_rest),
                    P = shared(plan.dtype, plan.P), Q = shared(plan.dtype, plan.Q),
                    factors = shared(f32, {ROWS, variant.slots}), totals = shared(f32, {ROWS, 2}) }

@@ -127,9 +127,9 @@ function M.store_lse(variant, args, place, top, sum)
   end
 end
 
--- The maximum and the sum of a row with its head's sink, and by what the sums before shrink; nil:
--- there are no sinks.
-local function with_sink(variant, args, place, top, sum)
+--- The maximum and the sum of a row with its head's sink, and by what the sums before shrink; nil:
+--- there are no sinks.
+function M.with_sink(variant, args, place, top, sum)
   local _, head = M.query(variant, place.kv_head, 0, min(place.first_row + place.row,
     variant.n_q * variant.group - 1))
   local sink = score.sink(variant, args.operands, { head = head, b = place.b })
@@ -183,7 +183,7 @@ local function finish_row(variant, args, smem, piece, place, first)
   local top, sum, weights = total(variant.found, smem, row)
   local found, mine = columns_of(variant.found, smem, row), first + threadIdx.x % WARP
   if piece.is_whole then
-    local most, all, shrink = with_sink(variant, args, place, top, sum)
+    local most, all, shrink = M.with_sink(variant, args, place, top, sum)
     for d in range(mine, last, WARP) do
       store_row(variant, args, place, d, shrunk(value_of(found, d, weights), shrink), all)
     end
@@ -258,7 +258,7 @@ local function merge_row(variant, args, place, n, slot_of)
   local out = fragment(f32, columns)
   clear(out)
   local top, sum = sum_partials(variant, args, place, n, slot_of, out)
-  local most, all, shrink = with_sink(variant, args, place, top, sum)
+  local most, all, shrink = M.with_sink(variant, args, place, top, sum)
   for j = 0, columns - 1 do
     local d = column(place.first_column, j)
     if d < variant.depth_v then

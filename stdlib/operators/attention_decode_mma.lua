@@ -10,7 +10,7 @@ local narrow = require "cuttle.attention_decode_narrow"
 local pages = require "cuttle.attention_decode_pages"
 local softmax = require "cuttle.attention_softmax"
 local tiles = require "cuttle.attention_decode_tiles"
-local M = { is_general = true }
+local M = {}
 
 local WARP <const>, ROWS <const>, KEYS <const> = 32, 16, 16 -- KEYS: of a warp's step
 local PERIOD <const> = 1024 -- elements after which every swizzle begins anew

@@ -5,7 +5,7 @@ local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
 local schedule = require "cuttle.attention_decode_schedule"
 local scores_of = require "cuttle.attention_decode_scores"
-local M = { is_general = true }
+local M = {}
 
 local WARP <const>, WARPS <const>, ROWS <const> = 32, 4, 4
 

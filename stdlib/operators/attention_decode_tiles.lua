@@ -165,11 +165,16 @@ local function is_masked(self, piece, first, keys)
   return scores.is_masked(self.variant, self.args, piece, first, keys)
 end
 
---- The scores of keys that a row does not see, of `keys` keys from `first` on, become -infinity. Of
---- self it needs variant, args, some_S, rows and place.
-function M.mask(self, piece, first, keys)
-  if is_masked(self, piece, first, keys) then
-    each_score(self, piece, first, nil, scores.element)
+--- Masks and scores of products of `keys` keys from `first` on; those of keys that a row does not
+--- see become -infinity. Of self it needs variant, args, some_S, rows and place.
+function M.mask(self, piece, first, keys, factor)
+  local function by(score) each_score(self, piece, first, factor, score) end
+  if not scores.changes(self.variant) then
+    if is_masked(self, piece, first, keys) then by(scores.element) end
+  elseif is_masked(self, piece, first, keys) then
+    by(scores.element)
+  else
+    by(scores.score)
   end
 end
 

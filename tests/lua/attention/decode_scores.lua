@@ -1,6 +1,7 @@
 -- Masks and scores of attention_decode against reference.attention_decode, with the kernels under
 -- check: windows, sinks, soft-cap, ALiBi, a bias, functions of the script; with pages, several
--- queries, a tree, keys and values of 8 bits, and heads in several parts. Scales of each key, too.
+-- queries, a tree, keys and values of 8 bits, latent ones, and heads in several parts. Scales of
+-- each key, too.
 local decode <const> = require "cuttle.attention_decode"
 local on_gpu <const> = device().sm ~= nil
 manual_seed(1)
@@ -94,6 +95,64 @@ for _, c in ipairs{{kv = f8e4m3, page = true, new = 2, S = 2, options = {causal 
 end
 print "agree"                                                                     -- expect: agree
 
+-- Latent ones: rows of 576 columns, of which values are the first 512. c: name, heads, kv, page,
+-- rope: keys have 4 scales, S, parts, and the options.
+local function try_latent(c)
+  local n, rows = c.page and B * cdiv(ROOM, c.page) or B, c.page or ROOM
+  local depth = c.rope and 512 or 576
+  local Q = random(bf16, {B, c.heads, c.S or 1, 576})
+  local K = random(c.kv or bf16, {n, 1, rows, depth})
+  local V = view(K, layout({n, 1, rows, 512}, {rows * depth, 0, depth, 1}))
+  local options = {cache_seqlens = from_table(i32, lengths), lse = true}
+  for key, value in pairs(c.options) do options[key] = value end
+  if c.page then options.block_table = view(arange(i32, n), row_major{B, n // B}) end
+  if c.rope then
+    options.k_rope = randn(bf16, row_major{n, 1, rows, 64})
+    options.k_scale = rand(f32, row_major{n, 1, rows, 4}, 0.5, 1.0)
+    options.v_scale = options.k_scale
+  end
+  local R, RL = reference.attention_decode(Q, K, V, options)
+  options.config = with_parts(c.name, c.parts or 1)
+  local _, _, O, LSE, steps = decode.prepare(Q, K, V, options)
+  for _, step in ipairs(steps) do
+    step.launch.check = not on_gpu
+    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
+  end
+  local off, off_lse = distance(O, R), distance(LSE, RL)
+  assert(off < 2e-2 and off_lse < (c.rope and 2e-3 or 1e-4),
+    ("%s: O %g, LSE %g"):format(c.name, off, off_lse))
+end
+
+local function per_head(n, f)
+  local list = {}
+  for i = 1, n do list[i] = f(i) end
+  return list
+end
+local function sinks_of(n) return per_head(n, function(i) return i % 5 - 2.0 end) end
+local function slopes_of(n) return per_head(n, function(i) return 1 / (i + 1) end) end
+
+if not on_gpu or device().sm >= 80 then
+  try_latent{name = "latent 64 keys", heads = 9, page = 16, parts = 3,
+             options = {window = {40, -1}, sinks = sinks_of(9), softcap = 3.0}}
+  try_latent{name = "latent 32 keys", heads = 4, S = 2, parts = 2,
+             options = {score = from_list, mask = every_third, operands = {randn(f32, 7)}}}
+end
+if not on_gpu or device().sm >= 89 then
+  try_latent{name = "latent 8 bits", heads = 5, kv = f8e4m3, rope = true, page = 32,
+             options = {window = {70, 0}, causal = true, sinks = sinks_of(5), alibi = slopes_of(5)}}
+end
+if not on_gpu or device().sm == 90 then
+  try_latent{name = "latent hopper", heads = 9, S = 2, parts = 3,
+             options = {causal = true, window = {20, 0}, sinks = sinks_of(9), lazy = true}}
+  try_latent{name = "latent hopper, pairs", heads = 70, page = 64, parts = 2,
+             options = {softcap = 3.0, mask = every_third, sinks = sinks_of(70)}}
+  try_latent{name = "latent hopper, rows", heads = 5, S = 2, page = 7,
+             options = {score = from_list, operands = {randn(f32, 7)}, window = {-1, 0}}}
+  try_latent{name = "latent hopper, 8 bits", heads = 6, kv = f8e4m3, rope = true, page = 64,
+             options = {bias = randn(f32, row_major{6, 1, ROOM + 32}), sinks = sinks_of(6)}}
+end
+print "latent ones agree"                                             -- expect: latent ones agree
+
 -- Tiles of keys before the window are not read.
 local K, V = randn(f32, row_major{1, 1, 300, 8}), randn(f32, row_major{1, 1, 300, 8})
 for _, t in ipairs{K, V} do fill(view(t, layout{224 * 8}), 0 / 0) end
@@ -110,8 +169,13 @@ message{softcap = -1}
 -- expect: attention_decode: softcap is -1; expected a positive number
 message{dropout = 0.5}
 -- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, k, k_rope, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
-message{config = "latent 64 keys", window = {3, 0}}
--- expect: attention_decode: configuration 'latent 64 keys' is not for this problem: f32, K f32, D = 8, on it; its kernel computes no masks and scores
+do
+  local k, scales = zeros(f8e4m3, row_major{1, 1, 4, 576}), ones(f32, row_major{1, 1, 4})
+  print((select(2, pcall(attention_decode, zeros(bf16, row_major{1, 1, 576}), k,
+    view(k, layout({1, 1, 4, 512}, {0, 0, 576, 1})),
+    {config = "latent 8 bits", k_scale = scales, v_scale = scales})):match "; (.*)"))
+end
+-- expect: its kernel computes no scales of each key
 message{k_scale = ones(f32, row_major{1, 1, 300})}
 -- expect: attention_decode: k_scale has a scale for each key, and v_scale has not; expected both or none
 message{k_scale = ones(f32, row_major{1, 1, 3}), v_scale = ones(f32, row_major{1, 1, 300})}
