@@ -55,14 +55,15 @@ local function cast_random(dtype, shape)
     row_major(shape))
 end
 
--- Numbers of different pages, (b, n).
-local function random_pages(b, n)
+-- Numbers of different pages, (b, n); has_holes: some of them -1.
+local function random_pages(b, n, has_holes)
   local list = {}
   for i = 1, b * n do list[i] = i - 1 end
   for i = b * n, 2, -1 do
     local j = random(i)
     list[i], list[j] = list[j], list[i]
   end
+  for i = 1, has_holes and b * n or 0 do list[i] = is_often(3) and list[i] or -1 end
   return view(host(from_table(i32, list)), row_major { b, n })
 end
 
@@ -109,7 +110,9 @@ local function problem(of)
     rows = one_of { 64, 128 }
     if not of.page then rows = one_of { 1, 7, 16, 48, 64 } end
     local n = cdiv(room, rows)
-    options.block_table, first, room = random_pages(b, n), b * n, n * rows
+    options.holes = rows == 1 and is_often(2) or nil
+    if options.holes then options.causal = nil end
+    options.block_table, first, room = random_pages(b, n, options.holes), b * n, n * rows
   end
   options.cache_seqlens = random_lengths(b, room)
   if of.narrow then options.k_scale, options.v_scale = 1 / 32, one_of { 0.5, 1 / 64 } end
@@ -128,11 +131,11 @@ local function problem(of)
   local K = cast_random(kv, { first, hk, rows, d })
   local V = of.latent and view(K, layout({ first, 1, rows, 512 }, { rows * d, 0, d, 1 }))
     or cast_random(kv, { first, hk, rows, 32 * random(of.deep and 8 or 4) })
-  if not of.latent and is_often(3) then
+  if not of.latent and not options.holes and is_often(3) then
     options.k = host(randn(dtype, row_major { b, hk, s, d }))
     options.v = host(randn(dtype, row_major { b, hk, s, size(V, 3) }))
   end
-  if is_often(2) then add_scores(options, h * hk) end
+  if not options.holes and is_often(2) then add_scores(options, h * hk) end
   return host(randn(dtype, row_major { b, h * hk, s, depth })), K, V, options
 end
 

@@ -218,7 +218,8 @@ function attention_backward(dO, Q, K, V, O, LSE, options) end
 ---
 --- `cache_seqlens` (B), i32, has the number of keys of each sequence, without those that the call
 --- appends. `block_table` (B,n), i32, has the pages of each sequence; K and V are then
---- (pages,Hk,page size,D). `k` and `v` (B,Hk,S,D) are appended to the cache first. With
+--- (pages,Hk,page size,D). With `holes = true`, pages have one key, and negative numbers of pages are
+--- left out. `k` and `v` (B,Hk,S,D) are appended to the cache first. With
 --- `causal = true`, query i of S sees the keys up to length - S + i. `tree_mask` (B,queries,keys),
 --- of u8 or bool, says which of the last S keys each query sees. Keys and values are multiplied by
 --- `k_scale` and `v_scale`: a number, or a tensor (1), (Hk) or (B,Hk) of f32, or like K,

@@ -1,8 +1,9 @@
 -- attention_decode.lua: attention_decode(Q, K, V, options): attention of one or a few new queries
 -- of each sequence to a cache of keys and values. attention_decode_problem.lua checks the
 -- arguments; this file chooses a configuration and launches the kernels: what is appended, if
--- anything (attention_decode_append.lua), parts of the keys by the configuration's template, then
--- what combines the parts (attention_decode_merge.lua). A template is a module with
+-- anything (attention_decode_append.lua), lists without their holes (attention_decode_holes.lua),
+-- parts of the keys by the configuration's template, then what combines the parts
+-- (attention_decode_merge.lua). A template is a module with
 --   trouble(config, p)  why its kernel cannot compute the problem, or nil
 --   shared_bytes(config, p)  if there: of a block
 --   mapped(t)           if there: K, K_rope and scales of parts as its kernel takes them
@@ -17,6 +18,7 @@
 local append = require "cuttle.attention_decode_append"
 local bits = require "cuttle.bits"
 local given = require "cuttle.operator_config"
+local holes = require "cuttle.attention_decode_holes"
 local merge = require "cuttle.attention_decode_merge"
 local problem = require "cuttle.attention_decode_problem"
 local schedule = require "cuttle.attention_decode_schedule"
@@ -184,6 +186,7 @@ local function steps_of(config, p, target)
   if p.n_new > 0 then
     steps[1] = append.step(p, kernel_of(config, "cuttle.attention_decode_append", v))
   end
+  if p.holes then steps[1] = holes.step(p) end
   steps[#steps + 1] = {
     kernel = kernel_of(config, config.template, v),
     launch = { grid = n_parts * v.cluster, block = 32 * v.warps, stream = p.stream,

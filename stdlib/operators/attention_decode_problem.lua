@@ -11,6 +11,8 @@
 --   k_scale, v_scale  (Hk,B) f32; by_token: (Sk,Hk,B), as K and V lie without their depth; or, of
 --              parts of keys, like K and V, of k_groups and v_groups columns
 --   batches, heads, kv_heads, group, n_q, depth, depth_v, page_size; depth_k: of K
+--   holes      negative numbers of `table` are left out: pages have one key, none is appended, and
+--              nothing goes by the places of keys
 --   causal, scale, lazy, config, bits, stream, dtype, device
 --   score      what attention_score_options.lua reads of `n_k` keys, the capacity; nil: nothing
 --   out, lse   the tensors that the caller gets
@@ -28,9 +30,9 @@ local op = "attention_decode"
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
 local known_options <const> =
-  { "alibi", "bias", "bits", "block_table", "cache_seqlens", "causal", "config", "k", "k_rope",
-    "k_scale", "lazy", "lse", "mask", "operands", "out", "scale", "score", "sinks", "softcap",
-    "stream", "tree_mask", "v", "v_scale", "window" }
+  { "alibi", "bias", "bits", "block_table", "cache_seqlens", "causal", "config", "holes", "k",
+    "k_rope", "k_scale", "lazy", "lse", "mask", "operands", "out", "scale", "score", "sinks",
+    "softcap", "stream", "tree_mask", "v", "v_scale", "window" }
 
 -- {====== Tensors ======
 
@@ -175,6 +177,23 @@ local function read_table(q, k, options)
     fail("block_table is %s; a sequence needs at least one page", given(t))
   end
   return arranged(t, { 2, 1 }), t.extent[2] * k.extent[3]
+end
+
+local by_place <const> = { "alibi", "bias", "causal", "k", "mask", "score", "tree_mask", "window" }
+
+local function read_holes(p, k, options)
+  if not options.holes then return false end
+  if p.page_size ~= 1 then
+    fail("holes are numbers of pages of one key, (pages,Hk,1,D), but K is %s%s", given(k),
+      p.table and "" or " without a block_table")
+  end
+  for _, name in ipairs(by_place) do
+    if options[name] then
+      fail("%s goes by the places of keys, which a list with holes does not have; leave out %s or "
+        .. "holes", name, name)
+    end
+  end
+  return true
 end
 
 -- A scale of each key, or of each part of its columns: like t, which is K or V.
@@ -342,6 +361,7 @@ function M.read(who, Q, K, V, options)
   p.K_rope, p.is_latent = rope and rows_first(rope), are_columns(p.K, p.V)
   p.table, p.capacity = read_table(q, k, options)
   p.page_size = p.table and k.extent[3] or nil
+  p.holes = read_holes(p, k, options)
   p.lengths = read_lengths(p, q, options)
   read_appended(p, q, options)
   p.mask = read_mask(p, q, options.tree_mask)

@@ -98,6 +98,7 @@ end
 
 -- Does a query see a key, but for what `score` says?
 local function is_seen(p, b, query, k)
+  if p.holes and p.table[{ k, b }] < 0 then return false end
   local own = k - (p.n_keys - p.n_q) -- its number among the last n_q ones, which are the queries'
   if own < 0 then return true end
   if not p.mask then return not p.causal or own <= query end

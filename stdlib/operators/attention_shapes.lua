@@ -5,7 +5,7 @@ local M = {}
 
 --- Fails, by fail(format, ...), unless these options have their types.
 function M.check_kinds(fail, options)
-  for _, key in ipairs { "causal", "deterministic", "lazy" } do
+  for _, key in ipairs { "causal", "deterministic", "holes", "lazy" } do
     if options[key] ~= nil and type(options[key]) ~= "boolean" then
       fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
     end

@@ -168,16 +168,18 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
 
 
 def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, out: Any = None, *,
-                     cache_seqlens: Any = None, block_table: Any = None, causal: bool = False,
-                     scale: Optional[float] = None, k_scale: Any = None, v_scale: Any = None,
+                     cache_seqlens: Any = None, block_table: Any = None, holes: bool = False,
+                     causal: bool = False, scale: Optional[float] = None, k_scale: Any = None, v_scale: Any = None,
                      k_rope: Any = None, tree_mask: Any = None, window: Any = None, softcap: Optional[float] = None,
                      alibi: Any = None, bias: Any = None, sinks: Any = None, lse: Any = None, bits: Optional[str] = None,
                      config: Optional[str] = None) -> Any:
     """Attention of new queries to a cache of keys and values; `k` and `v` are appended to it first.
 
     q is (B, H, D) or (B, H, S, D), k_cache (B, Hk, Sk, D), or (pages, Hk, page size, D) with block_table (B, n),
-    v_cache like it, k and v (B, Hk, S, D). cache_seqlens (B,) and block_table are int32 tensors. `window`, `softcap`,
-    `alibi`, `bias` and `sinks` are as in attention. The other options are those of the language's attention_decode. The result is out, or (out, lse) with `lse`.
+    v_cache like it, k and v (B, Hk, S, D). cache_seqlens (B,) and block_table are int32 tensors. With `holes`, numbers
+    below 0 in lists of chosen tokens, pages of one key, are left out. `window`, `softcap`, `alibi`, `bias` and `sinks`
+    are as in attention. The other options are those of the language's attention_decode. The result is out, or
+    (out, lse) with `lse`.
     """
     given, given_lse = out, lse
     shape = tuple(q.shape[:-1]) + (v_cache.shape[-1],)
@@ -188,8 +190,9 @@ def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any =
     elif lse is False:
         lse = None
     call("attention_decode", q, k_cache, v_cache, options=_options(
-        out=out, k=k, v=v, cache_seqlens=cache_seqlens, block_table=block_table, causal=causal or None, scale=scale,
-        k_scale=k_scale, v_scale=v_scale, k_rope=k_rope, tree_mask=tree_mask, lse=lse, bits=bits, config=config,
+        out=out, k=k, v=v, cache_seqlens=cache_seqlens, block_table=block_table, holes=holes or None,
+        causal=causal or None, scale=scale, k_scale=k_scale, v_scale=v_scale, k_rope=k_rope, tree_mask=tree_mask,
+        lse=lse, bits=bits, config=config,
         **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias, sinks=sinks)))
     out = _finished(q, out, given)
     return out if lse is None else (out, _finished(q, lse, given_lse))

@@ -365,6 +365,13 @@ def test_decode():
         total = np.exp(s).sum(-1) + np.exp(sinks)
         close(near[b], (np.exp(s)[..., None] * values).sum(1) / total[:, None], "a window, soft-cap and sinks")
         close(lse[b], np.log(total), "their lse")
+    chosen = np.array([[-1, 4, 2, -1, 5], [3, -1, -1, -1, 0]], "int32")
+    tokens = [rng.standard_normal((6, 2, 1, 8)).astype("float32") for _ in range(2)]
+    few = cuttle.attention_decode(q, *tokens, cache_seqlens=np.array([5, 3], "int32"), block_table=chosen, holes=True)
+    for b, own in enumerate(([4, 2, 5], [3])):
+        keys, values = (x[own, :, 0].swapaxes(0, 1).repeat(2, 0).astype("float64") for x in tokens)
+        p = np.exp((keys @ q[b, :, :, None])[..., 0] / 8 ** 0.5)
+        close(few[b], (p[..., None] * values).sum(1) / p.sum(-1, keepdims=True), "chosen tokens")
     cache = rng.integers(-127, 128, (2, 1, 9, 8)).astype("int8")
     scales, rope = (rng.random((2, 1, 9, n)).astype("float32") for n in (2, 4))
     wide = np.concatenate([cache * scales.repeat(4, -1), rope], -1).astype("float64")

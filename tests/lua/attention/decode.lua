@@ -223,6 +223,30 @@ if not on_gpu or device().sm == 90 then
     layout({1, 1, 5, 512}, {0, 0, 576, 1})))) < 1.6e-2)
 end
 
+-- Holes in lists of chosen tokens are left out.
+do
+  local list = {-1, 9, 3, -7, -1, 77, 12, 5, -1, -1, -1, -1, -1, -1, -1, 40, 1, -1, -1, -1, 2}
+  local n = {7, 5, 6}
+  local function try_holes(config, dtype, H, D, kv, scale)
+    local Q, K = randn(dtype, row_major{3, H, D}), random(kv or dtype, {80, 1, 1, D})
+    local V = D == 576 and view(K, layout({80, 1, 1, 512}, {576, 0, 0, 1})) or K
+    local options = {block_table = view(from_table(i32, list), row_major{3, 7}), lse = true,
+                     cache_seqlens = from_table(i32, n), holes = true, k_scale = scale,
+                     v_scale = scale, sinks = D == 32 and {0.5, -0.5} or nil}
+    local R, RL = reference.attention_decode(Q, K, V, options)
+    options.config = config
+    local _, _, O, L, steps = decode.prepare(Q, K, V, options)
+    run(steps)
+    assert(distance(O, R) < 1.6e-2 and distance(L, RL) < 1e-4, config)
+  end
+  try_holes(PLAIN, f32, 2, 32)
+  if not on_gpu or device().sm >= 89 then
+    try_holes(MMA, bf16, 2, 32)
+    try_holes(LATENT_NARROW, f16, 9, 576, i8, 1 / 50)
+  end
+  if not on_gpu or device().sm == 90 then try_holes(HOPPER_ROWS, bf16, 20, 576) end
+end
+
 -- Under "batch_invariant" a sequence's bits do not depend on the others, nor on the parts.
 local function bits_of(O, b)
   return table.concat(recast(O:to "cpu"(b, 0, _), u32):totable(), " ")
@@ -299,6 +323,11 @@ message(Q, K, zeros(f32, K.layout), {k = K, cache_seqlens = lengths})
 -- expect: attention_decode: v is missing; keys and values are appended together, but where V is columns of K only k
 message(Q, K, K, {lazy = 1})
 -- expect: attention_decode: lazy is of type number; expected true or false
+message(Q, K, K, {holes = true})
+-- expect: attention_decode: holes are numbers of pages of one key, (pages,Hk,1,D), but K is (3,1,1300,16) without a block_table
+message(Q, randn(f32, row_major{9, 1, 1, 16}), randn(f32, row_major{9, 1, 1, 16}), {holes = true,
+  window = {3, 0}, block_table = zeros(i32, row_major{3, 4}), cache_seqlens = lengths})
+-- expect: attention_decode: window goes by the places of keys, which a list with holes does not have; leave out window or holes
 message(Q, K, K, {bits = "same"})
 -- expect: attention_decode: bits is same; expected "batch_invariant"
 message(Q, K, K, {causal = true, tree_mask = zeros(u8, row_major{3, 1, 1})})

@@ -168,7 +168,7 @@ end
 message{softcap = -1}
 -- expect: attention_decode: softcap is -1; expected a positive number
 message{dropout = 0.5}
--- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, k, k_rope, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
+-- expect: attention_decode: option 'dropout' is unknown; expected alibi, bias, bits, block_table, cache_seqlens, causal, config, holes, k, k_rope, k_scale, lazy, lse, mask, operands, out, scale, score, sinks, softcap, stream, tree_mask, v, v_scale or window
 do
   local k, scales = zeros(f8e4m3, row_major{1, 1, 4, 576}), ones(f32, row_major{1, 1, 4})
   print((select(2, pcall(attention_decode, zeros(bf16, row_major{1, 1, 576}), k,
