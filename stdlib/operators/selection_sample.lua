@@ -239,7 +239,8 @@ end
 local function draw_from_row(c, row, d, k)
   local cut, most = ~u32(0), block_reduce(own_largest(c, row), "max")
   if c.has_k then
-    local low, prefix = top.narrow(c, row, k)
+    local exactly = setmetatable({ capacity = 0 }, { __index = c }) -- a list may hold more than k
+    local low, prefix = top.narrow(exactly, row, k)
     cut = top.last_with(low, prefix)
   end
   if c.has_p then cut = cut_by_weight(c, row, d, cut, most) end

@@ -80,6 +80,22 @@ end
 -- expect: true
 -- expect: 0 800
 
+for _, columns in ipairs{5000, 20480} do -- the largest are in so few threads that a list overflows
+  local x, n_rows, k <const> = zeros(f32, row_major{40, columns}), 40, 20
+  local row = {}
+  for i = 0, columns - 1 do row[i + 1] = i // 4 % 1024 < 40 and 5.0 + i * 1e-5 or -1.0 end
+  copy(view(from_table(f32, row), layout({n_rows, columns}, {0, 1})), x)
+  local _, best = selections.top_k(x, k)
+  local is_best, outside = {}, 0
+  for i = 0, k - 1 do is_best[best[{0, i}]] = true end
+  for _, column in ipairs(support.list(selections.sample(x, {top_k = k, seed = 3}))) do
+    outside = outside + (is_best[column] and 0 or 1)
+  end
+  print(outside)
+end
+-- expect: 0
+-- expect: 0
+
 do -- rows that are read once, and what is proposed: heavy columns, equal ones, and nothing else
   local long, n <const> = {}, 16384
   for i = 1, n do long[i] = -9.0 - i % 7 end
