@@ -108,9 +108,18 @@ end
 function calls.sample()
   local x = randn(pick{ f32, bf16, f16 }, row_major{ pick{ 1, 3, 20 }, random_row() })
   local function perhaps(v) return math.random(2) == 1 and v or nil end
-  return { "sample", { x }, { top_k = perhaps(math.random(1, 300)), top_p = perhaps(math.random()),
-    min_p = perhaps(pick{ 0.01, 0.1, 0.8 }), temperature = pick{ 0.1, 0.5, 1, 3 },
-    seed = math.random(1000) } }
+  local function one_or_each(dtype, draw) -- a number, or one for each row
+    if math.random(4) > 1 then return draw() end
+    local all = {}
+    for i = 1, size(x, 0) do all[i] = draw() end
+    return from_table(dtype, all)
+  end
+  return { "sample", { x }, {
+    top_k = perhaps(one_or_each(i32, function() return math.random(1, 300) end)),
+    top_p = perhaps(one_or_each(f32, math.random)),
+    min_p = perhaps(one_or_each(f32, function() return pick{ 0.01, 0.1, 0.8 } end)),
+    temperature = one_or_each(f32, function() return pick{ 0.1, 0.5, 1, 3 } end),
+    seed = one_or_each(i64, function() return math.random(1000) end) } }
 end
 
 -- {====== Comparison ======

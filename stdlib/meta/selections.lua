@@ -108,6 +108,7 @@ function selections.gather(x, index, options) end
 function selections.scatter_add(y, index, x, options) end
 
 --- A random column of each row of logits, by softmax(x / temperature).
+--- An option is a number, or a tensor with one for each row.
 ---@param x Tensor
 ---@param options? table `top_k`, `top_p`, `min_p`, `temperature`, `seed`, `out`, `stream`
 ---@return Tensor # the columns, i32, (..., 1)

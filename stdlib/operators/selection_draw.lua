@@ -10,8 +10,11 @@ local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
 local counts = require "cuttle.selection_counts"
 local memo = require "cuttle.memo"
+local options = require "cuttle.selection_options"
 local vectors = require "cuttle.selection_vectors"
 local M = {}
+
+local uses <const> = options.uses
 
 local WARP <const>, THREADS <const> = 32, 1024
 local WARPS <const> = THREADS // WARP
@@ -88,7 +91,7 @@ end
 -- {column, value, takes} that each lane of a warp proposes, the number-th proposal of the row:
 -- `takes`: it takes the column.
 local function propose(c, row, d, all, number)
-  local a, b, which, chance = rand_u32x4(d.seed, cast(blockIdx.x, i64) << 32 | cast(number, i64))
+  local a, b, which, chance = rand_u32x4(d.seed, cast(d.number, i64) << 32 | cast(number, i64))
   local goal = choices.unit(a, b) * all.total
   local warp = first_above(function(i) return shfl_idx(all.up_to, i) end, goal)
   local before = shfl_idx(all.up_to, max(warp - 1, 0))
@@ -305,7 +308,8 @@ local CANDIDATES <const> = 3 -- whose places in the least set one read of the ro
 
 -- What an element weighs beside the row's largest: 0 if it may not be drawn.
 local function weights(c, factor, log2_min_p, seed)
-  local d = { seed = seed, factor = factor, by = choices.by_powers(factor, c.dtype.bytes <= 2) }
+  local d = { factor = factor, by = choices.by_powers(factor, c.dtype.bytes <= 2) }
+  d.seed, d.number = options.own_seed(seed)
   if c.has_p then
     d.floor = fragment(f32, 1)
     d.floor[0] = -math.huge
@@ -332,7 +336,8 @@ local function make(c)
         first = shared(i32, 1) },
       chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
         count = shared(i32, 1) } }
-    local d = weights(c, factor, log2_min_p, seed)
+    p = options.own(p, uses.itself)
+    local d = weights(c, options.own(factor, uses.factor), options.own(log2_min_p, uses.log2), seed)
     if c.has_p and counts.counts(c.dtype) then
       row.counts = counts.new(c)
       sync_threads()
@@ -354,16 +359,16 @@ end
 local kernel_of = memo.by_fields({ "dtype", "n", "has_min", "has_p" }, make)
 
 --- The step that draws from x, as selection_call.lua describes it, into `out`, a flat i32. `o` has
---- the temperature, the seed, and p and min_p or nil. nil: selection_vectors.lua has no such rows.
+--- what selection_options.lua has read. nil: selection_vectors.lua has no such rows.
 function M.step(x, out, o)
   local width, n = vectors.of_rows(x)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
-    has_min = o.min_p ~= nil, has_p = o.p ~= nil,
-    most = CANDIDATES, proposers = o.p and FEW or MANY }
+    has_min = o.min_p ~= nil, has_p = o.top_p ~= nil,
+    most = CANDIDATES, proposers = o.top_p and FEW or MANY }
   return { kernel = kernel_of(c), launch = { grid = x.n_rows, block = THREADS, pdl = true },
-    args = { n = 6, x.flat, out, o.p and f32(o.p), f32(choices.factor(o.temperature)),
-      o.min_p and f32(math.log(o.min_p, 2)), o.seed } }
+    args = { n = 6, x.flat, out, options.argument(o.top_p, uses.itself),
+      options.argument(o.temperature, uses.factor), options.argument(o.min_p, uses.log2), o.seed } }
 end
 
 return M

@@ -8,11 +8,12 @@ local choices = require "cuttle.row_choices"
 local draws = require "cuttle.selection_draw"
 local memo = require "cuttle.memo"
 local numbers = require "cuttle.selection_keys"
+local options = require "cuttle.selection_options"
 local top = require "cuttle.selection_top"
 local vectors = require "cuttle.selection_vectors"
 local M = {}
 
-local op <const> = "sample"
+local op <const>, uses <const> = "sample", options.uses
 local float_types <const> = { f16, bf16, f32, f64 }
 local ONE <const> = 2.0 ^ 30 -- the weight of the most probable element
 
@@ -352,15 +353,20 @@ end
 
 -- c: threads, capacity (of a list, at most one element for each thread), has_k, has_p, has_min,
 -- least (low bits of numbers in which elements do not differ), copies (of sums), groups (of
--- threads, nil: no list), n (vectors of a long row, nil), and what top.narrow asks.
+-- threads, nil: no list), n (vectors of a long row, nil), most (of the rows' k, the largest for
+-- which there is a list; nil: k is a number, and has one), and what top.narrow asks.
 local function make(c)
+  local take = c.n and take_by_vectors or take_by_values
   return kernel("sample", function(x, out, columns, k, p, scale, min_p, seed)
     grid_dependency_wait()
+    p, min_p = options.own(p, uses.itself), options.own(min_p, uses.itself)
+    k, scale = options.own_k(k, columns), options.own(scale, uses.scale)
     local row = { x = x, columns = columns, first = call.like(blockIdx.x, size(x)) * columns,
       start = c.n and call.like(blockIdx.x, size(x)) * c.n }
     local d = { out = out, p = p, scale = scale, min_p = min_p, has_min = c.has_min,
       uniform = function()
-        return choices.uniform({ index = function() return blockIdx.x end }, seed)
+        local own, number = options.own_seed(seed)
+        return choices.uniform({ index = function() return number end }, own)
       end }
     if threadIdx.x == 0 then out[blockIdx.x] = 0 end -- of a row without any weight
     if not c.groups then
@@ -369,7 +375,12 @@ local function make(c)
       local list = { keys = shared(u64, c.capacity), count = shared(i32, 1),
         best = shared(u32, 1) }
       if threadIdx.x == 0 then list.count[0], list.best[0] = 0, ~u32(0) end -- till limit_of meets
-      local n = (c.n and take_by_vectors or take_by_values)(c, row, list, k)
+      local n = i32(c.capacity + 1)
+      if c.most then
+        if k <= c.most then n = take(c, row, list, k) end
+      else
+        n = take(c, row, list, k)
+      end
       if n > 0 and n <= c.capacity then
         draw_from_list(c, d, list, n, k)
       else
@@ -392,68 +403,57 @@ local draw_above = row_kernel("sample", drawn, { types = { i32 } })
 -- {====== Calls ======
 
 local made = memo.by_fields({ "threads", "has_k", "has_p", "has_min", "width", "least", "copies",
-  "groups", "n", "capacity" }, make)
+  "groups", "n", "capacity", "most" }, make)
 
 local CAPACITY <const>, FEW <const> = 256, 64 -- of a list; k for which it is enough in long rows
+local MANY <const> = 128 -- the largest k for which there are lists
 local LONG <const> = 16384 -- columns from which blocks are larger
 
 local function kernel_of(x, o)
-  local c = { threads = x.columns >= LONG and 1024 or 256, has_k = o.k ~= nil, has_p = o.p ~= nil,
+  local k = o.top_k
+  local c = { threads = x.columns >= LONG and 1024 or 256, has_k = k ~= nil, has_p = o.top_p ~= nil,
     has_min = o.min_p ~= nil, dtype = f32, largest = true, nan_last = true, capacity = 0,
     width = top.width(x.tensor.dtype, x.columns), least = x.tensor.dtype.bytes == 2 and 10 or 0,
     copies = call.target(x).shared >= 98304 and 4 or 1 }
-  if o.k then c.groups = top.groups_for(c, x.columns, o.k) end
+  if options.is_of_rows(k) then k = MANY end
+  if k then c.groups = top.groups_for(c, x.columns, k) end
   if c.groups then c.n = select(2, vectors.of_rows(x)) end
   if c.n then
     local n = vectors.batches(c)
     c.early = n > 1 and cdiv(n, 2) or 0
   end
   if c.groups then -- a limit of half of a row lets twice as many through
-    c.capacity, c.unroll = c.n and o.k > FEW and 2 * CAPACITY or CAPACITY, 1
+    c.capacity, c.unroll = c.n and k > FEW and 2 * CAPACITY or CAPACITY, 1
+    c.most = options.is_of_rows(o.top_k) and MANY or nil
   end
   return made(c), c.threads
 end
 
-local function number_between(name, v, otherwise, low, high)
-  if v == nil then return otherwise end
-  if type(v) ~= "number" or not (v > low and v <= high) then
-    call.fail(op, "%s is %s; expected a number above %g, at most %g", name, tostring(v), low, high)
-  end
-  return v + 0.0
-end
-
-local function read_options(x, o)
-  local k = o.top_k
-  if k ~= nil and (math.type(k) ~= "integer" or k < 1) then
-    call.fail(op, "top_k is %s; expected an integer from 1 on", tostring(k))
-  end
-  if o.seed ~= nil and math.type(o.seed) ~= "integer" then
-    call.fail(op, "seed is %s; expected an integer", tostring(o.seed))
-  end
-  return { k = k and k < x.columns and k or nil, p = number_between("top_p", o.top_p, nil, 0, 1),
-    temperature = number_between("temperature", o.temperature, 1.0, 0, 1e30),
-    min_p = number_between("min_p", o.min_p, nil, 0, 1), seed = o.seed or 0 }
+-- One kernel for all options that are given.
+local function step_of(x, out, o)
+  local k, threads = kernel_of(x, o)
+  return { kernel = k, launch = { grid = x.n_rows, block = threads, pdl = true },
+    args = { n = 8, x.flat, out, x.columns, o.top_k, options.argument(o.top_p, uses.itself),
+      options.argument(o.temperature, uses.scale), options.argument(o.min_p, uses.itself),
+      o.seed } }
 end
 
 --- sample(x[, options]) -> a column of each row, i32, drawn with the probabilities softmax(x /
 --- temperature) of the elements that the options leave
 M.sample = call.define(op, 1, { "min_p", "seed", "temperature", "top_k", "top_p" }, "{top_p = 0.9}",
-  function(options, given)
+  function(asked, given)
     local x = call.whole(op, given, "x")
     call.check_type(op, x, float_types)
-    local o = read_options(x, options)
+    local o = options.read(x, asked)
     local extent = table.move(x.extent, 1, #x.extent, 1, {})
     extent[math.max(#extent, 1)] = 1
-    local found, tensors = call.results(op, options, x,
-      { { dtype = i32, shape = extent, only = true } }, { x })
+    local found, tensors = call.results(op, asked, x,
+      { { dtype = i32, shape = extent, only = true } }, { x, table.unpack(o.tensors) })
     if x.n == 0 then return {}, tensors end
-    local by_proposals = not o.k and draws.step(x, found[1].flat, o)
+    local by_proposals = not o.top_k and draws.step(x, found[1].flat, o)
     if by_proposals then return { by_proposals }, tensors end
-    if o.k or o.p then
-      local k, threads = kernel_of(x, o)
-      return { { kernel = k, launch = { grid = x.n_rows, block = threads, pdl = true },
-        args = { n = 8, x.flat, found[1].flat, x.columns, o.k, o.p and f32(o.p),
-          f32(1.0 / o.temperature), o.min_p and f32(o.min_p), o.seed } } }, tensors
+    if o.top_k or o.top_p or #o.tensors > 0 then
+      return { step_of(x, found[1].flat, o) }, tensors
     end
     local x_rows = view(x.flat, row_major { x.n_rows, x.columns })
     local result = { out = view(found[1].flat, row_major { x.n_rows, 1 }) }

@@ -8,7 +8,7 @@ Each is an operator of the language's module cuttle.selections; torch.compile ta
 
 from __future__ import annotations
 
-from typing import Any, Optional, Tuple
+from typing import Any, Tuple
 
 from . import selections
 from .torch_define import define
@@ -20,9 +20,11 @@ def _columns(x: Any, n: Any) -> Any:
     return x.new_empty((*x.shape[:-1], n), dtype=torch.int32)
 
 
+_OPTIONS = {"temperature": "float", "top_k": "int32", "top_p": "float", "min_p": "float", "seed": "int64"}
+
+
 def _run_sample(made: Tuple[Any, ...], x: Any, *options: Any) -> None:
-    names = ("temperature", "top_k", "top_p", "min_p", "seed")
-    given = {name: value for name, value in zip(names, options) if value is not None}
+    given = {name: value for name, value in zip((*_OPTIONS, *_OPTIONS), options) if value is not None}
     selections.sample(x, out=made[0], **given)
 
 
@@ -30,19 +32,27 @@ def _run_top_k(made: Tuple[Any, ...], x: Any, k: Any, smallest: Any) -> None:
     selections.top_k(x, k, smallest=smallest, out=list(made))
 
 
-_sample = define("sample", "Tensor x, float temperature, SymInt? top_k, float? top_p, float? min_p, SymInt seed",
+_sample = define("sample", "Tensor x, float? temperature, SymInt? top_k, float? top_p, float? min_p, SymInt? seed, "
+                 "Tensor? temperatures, Tensor? top_ks, Tensor? top_ps, Tensor? min_ps, Tensor? seeds",
                  lambda x, *_: (_columns(x, 1),), 1, _run_sample)
 _top_k = define("top_k", "Tensor x, SymInt k, bool smallest",
                 lambda x, k, _: (x.new_empty((*x.shape[:-1], k)), _columns(x, k)), 2, _run_top_k)
 
 
-def sample(x: Any, *, temperature: float = 1.0, top_k: Optional[int] = None, top_p: Optional[float] = None,
-           min_p: Optional[float] = None, seed: int = 0) -> Any:
+def sample(x: Any, *, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, min_p: Any = None,
+           seed: Any = 0) -> Any:
     """A random column of each row of logits (..., N), by their softmax, as int32 (...).
 
-    `top_k`, `top_p` and `min_p` say which columns may be drawn. The same seed draws the same columns.
+    `top_k`, `top_p` and `min_p` say which columns may be drawn. The same seed draws the same columns. Each of these is
+    a number, or a tensor with one for each row, on the device of x.
     """
-    return _sample(x.contiguous(), temperature, top_k, top_p, min_p, seed).squeeze(-1)
+    import torch
+
+    given = (temperature, top_k, top_p, min_p, seed)
+    numbers = [None if isinstance(value, torch.Tensor) else value for value in given]
+    tensors = [value.to(getattr(torch, dtype)).contiguous() if isinstance(value, torch.Tensor) else None
+               for value, dtype in zip(given, _OPTIONS.values())]
+    return _sample(x.contiguous(), *numbers, *tensors).squeeze(-1)
 
 
 def top_k(x: Any, k: int, *, smallest: bool = False) -> Tuple[Any, Any]:

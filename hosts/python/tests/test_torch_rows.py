@@ -177,6 +177,17 @@ def test_choices():
     torch._dynamo.reset()
     compiled = torch.compile(drawn, backend="aot_eager", fullgraph=True)
     ok(all(torch.equal(a, b) for a, b in zip(drawn(x), compiled(x))), "both, compiled")
+    options = {"temperature": [1.0, 0.5], "top_k": [4, 9], "top_p": [0.9, 0.6], "min_p": [0.01, 0.1]}
+
+    own = {name: torch.tensor(v) for name, v in options.items()}
+
+    def each(x):
+        return rows.sample(x[0, :2], seed=5, **own)
+
+    alone = [rows.sample(x[0, :2], seed=5, **{name: v[i] for name, v in options.items()})[i] for i in range(2)]
+    ok(each(x).tolist() == [int(column) for column in alone], "sample, options for each row")
+    compiled = torch.compile(each, backend="aot_eager", fullgraph=True)
+    ok(torch.equal(each(x), compiled(x)), "the same, compiled")
     many = torch.stack([rows.sample(x[0, 0], top_p=0.5, seed=s) for s in range(60)])
     p = x[0, 0].softmax(-1)
     ok(len(set(many.tolist())) > 1 and all(p[p > p[i]].sum() < 0.5 for i in many), "only columns of the set")

@@ -1,5 +1,6 @@
 -- selections.sample: which columns may be drawn, by plain Lua, and how often each is, beside its
 -- probability; NaN and -inf are never drawn; the same seed draws the same; and what is refused.
+local rows = require "cuttle.rows"
 local selections = require "cuttle.selections"
 local support = dofile "tests/support/selections.lua"
 local refused = support.refused
@@ -154,14 +155,70 @@ end
 print(selections.sample(zeros(f32, row_major{2, 3, 4})).shape)
 -- expect: (2,3,1)
 
+-- Options for each row: what each number alone draws; a row's own seed, at any place.
+local function in_turn(list, n)
+  local all = {}
+  for i = 1, n do all[i] = list[(i - 1) % #list + 1] end
+  return all
+end
+
+local own <const> = {temperature = {f32, 1, 0.5, 3}, top_p = {f32, 0.9, 0.25}, min_p = {f32, 0.125},
+  top_k = {i32, 3, 40, 128, 300}}
+local function draws_alike(dtype, columns, names)
+  local n <const> = 4
+  local x, asked, is_same = randn(dtype, row_major{n, columns}), {seed = 7}, true
+  for _, name in ipairs(names) do
+    asked[name] = from_table(own[name][1], in_turn({table.unpack(own[name], 2)}, n))
+  end
+  local all = support.list(selections.sample(x, asked))
+  for r = 0, n - 1 do
+    local alone = {seed = 7}
+    for _, name in ipairs(names) do alone[name] = asked[name][r] end
+    is_same = is_same and all[r + 1] == support.list(selections.sample(x, alone))[r + 1]
+  end
+  return is_same
+end
+
+for _, names in ipairs{ {"temperature"}, {"top_p"}, {"temperature", "top_p", "min_p"}, {"min_p"},
+  {"top_k"}, {"top_k", "temperature", "top_p"} } do
+  local text = table.concat(names, ", ")
+  -- Without these, another kernel draws by numbers from short rows.
+  local is_same = not text:find "top" or draws_alike(f32, 3000, names)
+  if not (is_same and draws_alike(bf16, 16384, names)) then print(text) end
+end
+
+for _, columns in ipairs{600, 16384} do
+  local x = rows_of(f32, support.list(randn(f32, columns)), 6)
+  local seeds = from_table(i64, {5, 8, 5, 9, 8, 5})
+  local d = support.list(selections.sample(x, {seed = seeds}))
+  print(d[1] == d[3] and d[3] == d[6] and d[2] == d[5], d[1] ~= d[2] and d[2] ~= d[4])
+  local cold = {temperature = from_table(f32, {0, 1, 0, 1, 0, 1}), seed = seeds}
+  local best = support.list((rows.argmax(x)))
+  local c = support.list(selections.sample(x, cold))
+  print(c[1] == best[1] and c[3] == best[3] and c[5] == best[5], c[2] == d[2] and c[6] == d[6])
+  cold.temperature, cold.top_k = nil, from_table(i32, {1, 0, -3, columns, columns + 1, 1})
+  c = support.list(selections.sample(x, cold))
+  print(c[1] == best[1] and c[6] == best[1], c[2] == c[5] and c[3] ~= best[1])
+end
+-- expect: true	true
+-- expect: true	true
+-- expect: true	true
+-- expect: true	true
+-- expect: true	true
+-- expect: true	true
+
 local x = ones(f32, 8)
+print(refused(selections.sample, x, {top_p = ones(f32, 2)}))
+-- expect: sample: top_p has 2 elements, but x has 1 row; expected one element for each row
+print(refused(selections.sample, x, {seed = ones(i32, 1)}))
+-- expect: sample: seed is i32; expected one of i64
 print(refused(selections.sample, x, {top_p = 0}))
--- expect: sample: top_p is 0; expected a number above 0, at most 1
+-- expect: sample: top_p is 0; expected a number above 0, at most 1, or a tensor
 print(refused(selections.sample, x, {top_k = 0}))
--- expect: sample: top_k is 0; expected an integer from 1 on
+-- expect: sample: top_k is 0; expected an integer from 1 on, or a tensor
 print(refused(selections.sample, x, {temperature = -1}))
--- expect: sample: temperature is -1; expected a number above 0, at most 1e+30
+-- expect: sample: temperature is -1; expected a number above 0, at most 1e+30, or a tensor
 print(refused(selections.sample, x, {seed = 0.5}))
--- expect: sample: seed is 0.5; expected an integer
+-- expect: sample: seed is 0.5; expected an integer, or a tensor
 print(refused(selections.sample, zeros(i32, 8)))
 -- expect: sample: x is i32; expected one of f16, bf16, f32, f64
