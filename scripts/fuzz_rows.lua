@@ -33,8 +33,9 @@ local types <const> = { pick{ bf16, f16 }, pick{ bf16, f32 } }
 local operators <const> = {
   rms_norm = "x w 1e-6", add_rms_norm = "x x w 1e-6", layer_norm = "x w w 1e-5",
   rms_norm_backward = "x x w s", layer_norm_backward = "x x w m s",
-  add_rms_norm_backward = "x x x w s", softmax = "x", log_softmax = "x", softmax_backward = "x x",
-  log_softmax_backward = "x x",
+  add_rms_norm_backward = "x x x w s", add_layer_norm = "x x w w 1e-5",
+  add_layer_norm_backward = "x x x w m s", layer_norm_mxfp8 = "x w w 1e-5",
+  softmax = "x", log_softmax = "x", softmax_backward = "x x", log_softmax_backward = "x x",
   cross_entropy = "x t -100", cross_entropy_backward = "s x t m -100",
   smooth_cross_entropy = "x t 0.1 -100", smooth_cross_entropy_backward = "s x t m 0.1 -100",
   swiglu = "x x", swiglu_backward = "x x x", geglu = "x x", geglu_backward = "x x x",

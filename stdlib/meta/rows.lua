@@ -36,6 +36,19 @@ function rows.add_rms_norm(x, residual, weight, epsilon) end
 ---@return Tensor # 1 / its standard deviation
 function rows.layer_norm(x, weight, bias, epsilon) end
 
+--- layer_norm of the sum of x and the residual.
+--- The gradient is add_layer_norm_backward(dy, dsum, sum, weight, mean, scale).
+---@param x Tensor
+---@param residual Tensor is added to x
+---@param weight Tensor
+---@param bias Tensor
+---@param epsilon number is added to the mean square or the variance
+---@return Tensor
+---@return Tensor # the sum
+---@return Tensor # the mean of each row
+---@return Tensor # 1 / its standard deviation
+function rows.add_layer_norm(x, residual, weight, bias, epsilon) end
+
 --- Brings each group of channels to the mean 0 and the variance 1.
 --- The gradient is group_norm_backward(dy, x, groups, weight, mean, scale).
 ---@param x Tensor

@@ -58,6 +58,27 @@ M.layer_norm_backward = row_kernel("layer_norm_backward",
     return (g - mean_g - normal * mean_gn) * scale, row:column_sum(dy * normal), row:column_sum(dy)
   end)
 
+--- add_layer_norm(x, residual, weight, bias, epsilon) -> layer_norm of the sum, the sum, and the
+--- mean and 1 / standard deviation of each row
+M.add_layer_norm = row_kernel("add_layer_norm", function(row, x, residual, weight, bias, epsilon)
+  local sum = row:keep(x + residual)
+  local mean, variance = row:mean_and_variance(sum)
+  local scale = rsqrt(variance + epsilon)
+  return (sum - mean) * scale * weight + bias, sum, row:once(mean), row:once(scale)
+end)
+
+--- add_layer_norm_backward(dy, dsum, sum, weight, mean, scale) -> the gradient of x and of
+--- residual, which is the same, dweight and dbias; dsum is as in add_rms_norm_backward
+M.add_layer_norm_backward = row_kernel("add_layer_norm_backward",
+  function(row, dy, dsum, sum, weight, mean, scale)
+    row:expect_once "mean"
+    row:expect_once "scale"
+    local normal, g = (sum - mean) * scale, dy * weight
+    local mean_g, mean_gn = row:mean(g, g * normal)
+    return (g - mean_g - normal * mean_gn) * scale + dsum, row:column_sum(dy * normal),
+      row:column_sum(dy)
+  end)
+
 -- {====== Softmax and losses ======
 
 --- softmax(x) -> exp(x) / sum of exp(x)
@@ -224,13 +245,14 @@ M.rotary = row_kernel("rotary", function(_, a, b, cos, sin)
   return a * cos - b * sin, b * cos + a * sin
 end)
 
--- quantize_F(x), rms_norm_F(x, weight, epsilon), add_rms_norm_F(x, residual, weight, epsilon) and
--- swiglu_F(gate, up) for each format F of row_formats.lua -> the elements and the scales of blocks,
--- and then what rms_norm and add_rms_norm return after their first result.
+-- quantize_F(x), and NORM_F(...) of each norm and swiglu_F(gate, up), for each format F of
+-- row_formats.lua -> the elements and the scales of blocks, and then what the norm returns after
+-- its first result.
 local function quantized(name, format, types)
   M["quantize_" .. name] = row_kernel("quantize_" .. name,
     function(row, x) return format(row, x) end, { types = types })
-  for _, first in ipairs { "rms_norm", "add_rms_norm", "swiglu" } do
+  local norms <const> = { "rms_norm", "add_rms_norm", "layer_norm", "add_layer_norm", "swiglu" }
+  for _, first in ipairs(norms) do
     local own = ("%s_%s"):format(first, name)
     M[own] = M[first]:followed_by(own, format, { types = types })
   end

@@ -16,15 +16,15 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple
 from .torch_attention import attention
 from .torch_experts import expert_layer
 from .torch_quantized import quantize, rms_norm_quantized, swiglu_quantized
-from .torch_rows import (add_rms_norm, cross_entropy, dropout, entropy, geglu, group_norm, kl_divergence, layer_norm,
-                         linear_cross_entropy, log_softmax, rms_norm, rms_norm_swiglu, rotary_halves, rotary_pairs,
-                         softmax, swiglu)
+from .torch_rows import (add_layer_norm, add_rms_norm, cross_entropy, dropout, entropy, geglu, group_norm,
+                         kl_divergence, layer_norm, linear_cross_entropy, log_softmax, rms_norm, rms_norm_swiglu,
+                         rotary_halves, rotary_pairs, softmax, swiglu)
 from .torch_selections import sample, top_k
 
-__all__ = ["add_rms_norm", "attention", "cross_entropy", "dropout", "entropy", "expert_layer", "geglu", "group_norm",
-           "kl_divergence", "layer_norm", "linear_cross_entropy", "log_softmax", "quantize", "register", "rms_norm",
-           "rms_norm_quantized", "rms_norm_swiglu", "rotary_halves", "rotary_pairs", "sample", "schema", "softmax",
-           "swiglu", "swiglu_quantized", "top_k"]
+__all__ = ["add_layer_norm", "add_rms_norm", "attention", "cross_entropy", "dropout", "entropy", "expert_layer",
+           "geglu", "group_norm", "kl_divergence", "layer_norm", "linear_cross_entropy", "log_softmax", "quantize",
+           "register", "rms_norm", "rms_norm_quantized", "rms_norm_swiglu", "rotary_halves", "rotary_pairs", "sample",
+           "schema", "softmax", "swiglu", "swiglu_quantized", "top_k"]
 
 _TYPES = {"float": "float", "int": "int", "bool": "bool", "Tensor": "Tensor", "": "Tensor"}
 _OPTIONAL = re.compile(r"(typing\.)?Optional\[([\w.]+\.)?Tensor\]|([\w.]+\.)?Tensor \| None")

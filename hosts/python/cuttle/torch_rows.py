@@ -70,6 +70,10 @@ _OPERATORS = {
     "layer_norm": _Operator(
         "Tensor x, Tensor weight, Tensor bias, float epsilon", lambda x, *_: (_like(x), _once(x), _once(x)),
         "y mean scale", "x weight mean scale", (*_WEIGHT, ("bias", "weight")), works_in="backward"),
+    "add_layer_norm": _Operator(
+        "Tensor x, Tensor residual, Tensor weight, Tensor bias, float epsilon",
+        lambda x, *_: (_like(x), _like(x), _once(x), _once(x)), "y sum mean scale", "sum weight mean scale",
+        (("x residual", "sum"), ("weight", "weight"), ("bias", "weight")), n_gradients=2, works_in="backward"),
     "group_norm": _Operator(
         "Tensor x, SymInt groups, Tensor weight, Tensor bias, float epsilon",
         lambda x, groups, *_: (_like(x), _of_groups(x, groups), _of_groups(x, groups)), "y mean scale",
@@ -227,6 +231,12 @@ def add_rms_norm(x: Any, residual: Any, weight: Any, eps: float = 1e-6) -> Tuple
 def layer_norm(x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
     """(x - mean) / standard deviation * weight + bias; x is (..., N), weight and bias are (N,)."""
     return _ops["layer_norm"](x, weight, bias, eps)[0]
+
+
+def add_layer_norm(x: Any, residual: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Tuple[Any, Any]:
+    """(layer_norm of the sum, the sum x + residual); x and residual are (..., N), weight and bias (N,)."""
+    expect_same("add_layer_norm", x=x, residual=residual)
+    return _ops["add_layer_norm"](x, residual, weight, bias, eps)[:2]
 
 
 def group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float = 1e-5) -> Any:

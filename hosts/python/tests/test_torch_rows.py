@@ -52,6 +52,8 @@ def test_norms():
     for i, name in enumerate(("norm", "sum")):
         beside(f"add_rms_norm, only its {name} used", lambda *xs, i=i: rows.add_rms_norm(*xs)[i] + 0 * xs[2].sum(),
                lambda *xs, i=i: sums(*xs)[i] + 0 * xs[2].sum(), x, residual, w)
+    beside("add_layer_norm", rows.add_layer_norm,
+           lambda x, r, w, b: (functional.layer_norm(x + r, (64,), w, b), x + r), x, residual, w, b)
     image, w, b = data(2, 6, 4, 4), data(6), data(6)
     for form in torch.contiguous_format, torch.channels_last:
         beside(f"group_norm, {form}", lambda x, w, b, form=form: rows.group_norm(x.to(memory_format=form), 3, w, b),

@@ -204,6 +204,9 @@ do -- half of the largest numbers' spacing is the largest error
     print(of("rms_norm_", normal, x, w, 1e-6))
     print(of("swiglu_", gated, x, up), (of("add_rms_norm_", added, x, residual, w, 1e-6)))
   end
+  local b = randn(f32, n)
+  local q, scale, mean = rows.layer_norm_fp8_blocks(x, w, b, 1e-6)
+  print(quantised(q, scale, rows.layer_norm(x, w, b, 1e-6), n) <= 16.016, mean.shape)
   local _, _, same = rows.add_rms_norm_mxfp8(x, residual, w, 1e-6)
   print(allclose(same, sum, {rtol = 0, atol = 0}))
 end
@@ -222,6 +225,7 @@ end
 -- expect: int8_rows	true	127	nil
 -- expect: true	127	(2,1)
 -- expect: true	true
+-- expect: true	(2,1)
 -- expect: true
 
 do -- a block of zeros, and a following function with arguments of its own

@@ -265,6 +265,15 @@ do
   local plus = zeros(f32, row_major{R, 256})
   for i = 0, R * 256 - 1 do plus[i] = dx[i] + dsum[i] end
   print(allclose(both, plus, {atol = 1e-5}), allclose(its_weight, dweight))
+  local b = data(bf16, 256)
+  local centred, added, mean = rows.add_layer_norm(x, residual, w, b, EPSILON)
+  print(allclose(added, sum, {rtol = 0}), (allclose(centred, rows.layer_norm(sum, w, b, EPSILON),
+    {rtol = 2e-2, atol = 1e-2})))
+  local own = {rows.layer_norm_backward(dy, sum, w, mean, scales)}
+  local of_sum = {rows.add_layer_norm_backward(dy, dsum, sum, w, mean, scales)}
+  for i = 0, R * 256 - 1 do plus[i] = own[1][i] + dsum[i] end
+  print(allclose(of_sum[1], plus, {atol = 1e-5}), allclose(of_sum[2], own[2]),
+    allclose(of_sum[3], own[3]))
   local q, scale = rows.quantize(x)
   local most, worst = 0, 0
   for i = 0, 255 do
@@ -275,6 +284,8 @@ do
 end
 -- expect: true	true
 -- expect: true	true
+-- expect: true	true
+-- expect: true	true	true
 -- expect: f8e4m3	448.0	true
 
 do -- the halves of heads turn together; results in place
