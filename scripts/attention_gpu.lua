@@ -19,7 +19,7 @@ local failed = 0
 -- {====== Tests ======
 
 local tests <const> = { "values", "narrow", "scores", "score_backward", "backward",
-  "backward_packed", "tensor_cores", "decode" }
+  "backward_packed", "tensor_cores", "decode", "decode_scores", "pages" }
 
 -- Commands by name; they run at once, in the background.
 local function commands()

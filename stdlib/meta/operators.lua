@@ -155,7 +155,8 @@ function contract(A, B, C, options) end
 ---
 --- `cu_seqlens_q` and `cu_seqlens_k` describe sequences of different lengths. They are tables or
 --- tensors of integers: the start of each sequence, followed by the total number of tokens. Q is
---- then (H,T,D), with one sequence after another.
+--- then (H,T,D), with one sequence after another. With `block_table` (B,n), the pages of each
+--- sequence, and `cache_seqlens`, its number of keys, K and V are (pages,Hk,page size,D).
 ---
 ---     > Q, K = zeros(f32, row_major{1, 1, 2, 4}), zeros(f32, row_major{1, 1, 3, 4})
 ---     > V = from_table(f32, {{0, 3, 6, 9}, {1, 4, 7, 10}, {5, 5, 5, 5}})
@@ -168,7 +169,7 @@ function contract(A, B, C, options) end
 --- CuTe: none (CUTLASS: example 77, Hopper's FlashAttention-3). MoYe: none.
 --- See: matmul, reference.attention.
 ---@param Q Tensor (B,H,S,D), or (H,T,D)
----@param K Tensor (B,Hk,Sk,D), or (Hk,Tk,D), of the type of Q
+---@param K Tensor (B,Hk,Sk,D), (Hk,Tk,D) or with pages (pages,Hk,page size,D), of the type of Q
 ---@param V Tensor like K
 ---@param options? table
 ---@return Tensor # O

@@ -17,6 +17,7 @@
 --   lse, packed                LSE is wanted; sequences are packed
 --   scaled                     operands have scales, of "heads" or "blocks"; nil: they have none
 --   out                        the type of O
+--   page_size                  of keys and values in pages (attention_pages.lua); nil: of none
 --   score                      masks and scores, a kind of attention_score.lua, or nil; the kind
 --                              has `causal`, which then is false
 local attention_bits = require "cuttle.attention_bits"
@@ -211,6 +212,7 @@ local function variant_of(config, p)
   local variant = { name = "attention_" .. p.dtype.name, dtype = p.dtype, depth = depth,
                     causal = p.causal and not p.score, lazy = p.lazy, lse = p.lse ~= nil,
                     score = p.score and p.score.kind, packed = p.sequences ~= nil,
+                    page_size = p.page_size,
                     scaled = p.scales and p.scales.kind, out = p.O.dtype,
                     is_whole = depth == p.depth, depth_v = depth_v,
                     is_whole_v = depth_v == p.depth_v }
@@ -227,7 +229,8 @@ local function kernel_of(variant, config)
   local text = table.concat({ variant.dtype.name, variant.depth, variant.depth_v,
     tostring(variant.causal), tostring(variant.lazy), tostring(variant.lse),
     tostring(variant.packed), tostring(variant.is_whole), tostring(variant.is_whole_v),
-    tostring(variant.scaled), variant.out.name, variant.score and variant.score.text }, " ")
+    tostring(variant.scaled), tostring(variant.page_size), variant.out.name,
+    variant.score and variant.score.text }, " ")
   by_text[text] = by_text[text] or require(config.template).make(variant)
   return by_text[text]
 end
@@ -280,7 +283,7 @@ end
 -- {====== Results of tune ======
 
 local own_names <const> = { device = '"A100"', file = '"mine.tune"' }
-local set_names <const> = { "bits", "config", "cu_seqlens_q", "cu_seqlens_k" }
+local set_names <const> = { "bits", "block_table", "config", "cu_seqlens_q", "cu_seqlens_k" }
 
 -- See operator_search.lua.
 local operator <const> = { name = "attention", key = tables.key }

@@ -16,6 +16,7 @@
 --               faster with 80 keys, 2 % slower with 128
 local blocks = require "cuttle.attention_blocks"
 local narrow = require "cuttle.attention_hopper_narrow"
+local paged = require "cuttle.attention_pages"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
@@ -63,6 +64,7 @@ function M.trouble(config, p)
       config.keys)
   end
   return M.heads_trouble(config, p) or tables.trouble(p, config.rows)
+    or paged.trouble(p, config.keys)
     or trouble_with(p.Q, "Q") or trouble_with(p.K, "K") or trouble_with(p.V, "V")
     or trouble_with(p.O, "out")
 end
@@ -176,6 +178,21 @@ local function clear_behind(sV, first)
   sync_warp()
 end
 
+-- Functions load(n, s, full): block n of the tile's keys, or of values, is on its way to s.
+local function loads(variant, args, at, kv_head)
+  if variant.page_size then return paged.loads(variant, args, at, kv_head, variant.narrow) end
+  local keys = variant.keys
+  local gK = boxes(args.K, {keys, variant.depth}, at.k)(_, _, _, 0, kv_head, at.batch)
+  local gV
+  if variant.narrow then
+    gV = boxes(args.V, {keys, variant.depth_v}, at.k)(_, _, _, 0, kv_head, at.batch)
+  else
+    gV = boxes(args.V, {variant.depth_v, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
+  end
+  return function(n, s, full) tma_load(gK(_, _, n), s, full) end,
+    function(n, s, full) tma_load(gV(_, _, n), s, full) end
+end
+
 local function load_all(variant, plan, args, smem, bars)
   local q = pipeline_state(1, {parity = 1})
   local k = pipeline_state(variant.stages, {parity = 1})
@@ -188,19 +205,13 @@ local function load_all(variant, plan, args, smem, bars)
   each_tile(variant, args, as_it_is, function(at)
     local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
     local gQ = boxes(args.Q, {ROWS, depth}, at.q)(_, _, _, 0, at.head, at.batch)
-    local gK = boxes(args.K, {keys, depth}, at.k)(_, _, _, 0, kv_head, at.batch)
-    local gV
-    if variant.narrow then
-      gV = boxes(args.V, {keys, variant.depth_v}, at.k)(_, _, _, 0, kv_head, at.batch)
-    else
-      gV = boxes(args.V, {variant.depth_v, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
-    end
+    local bring_K, bring_V = loads(variant, args, at, kv_head)
 
     local function load_K(n)
       bars.K_empty[k.slot]:wait(k.parity)
       by_one(variant, function()
         bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
-        tma_load(gK(_, _, n), smem.K(_, _, k.slot), bars.K_full[k.slot])
+        bring_K(n, smem.K(_, _, k.slot), bars.K_full[k.slot])
       end)
       k:advance()
     end
@@ -208,7 +219,7 @@ local function load_all(variant, plan, args, smem, bars)
     local function copy_V(n, full)
       by_one(variant, function()
         full:arrive_expect_tx(plan.V_bytes)
-        tma_load(gV(_, _, n), to_V.s(_, _, v.slot), full)
+        bring_V(n, to_V.s(_, _, v.slot), full)
       end)
     end
 
@@ -521,7 +532,8 @@ function M.make(variant)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
                    group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
     local rest
-    args.scales, rest = scales.split(variant, ...)
+    args.table, rest = paged.split(variant, ...)
+    args.scales, rest = scales.split(variant, table.unpack(rest, 1, rest.n))
     args.list, args.operands = blocks.split(variant, table.unpack(rest, 1, rest.n))
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K), V = shared(dtype, plan.V),
                    O = shared(variant.out, plan.O) }
@@ -562,9 +574,10 @@ local function n_blocks_of(p)
   return devices.n_sms(device())
 end
 
--- The last arguments, from the scales on.
+-- The last arguments, from the pages on.
 local function last_operands(p, variant)
-  local list = table.pack(scales.operands(p))
+  local list = table.pack(paged.operands(p))
+  for _, x in ipairs { scales.operands(p) } do list[#list + 1] = x end
   for _, x in ipairs { blocks.operands(p, variant) } do list[#list + 1] = x end
   return table.unpack(list)
 end

@@ -11,6 +11,8 @@
 --               zeros
 --   atoms       of the MMA, by type, where they are not those of sm_80
 local blocks = require "cuttle.attention_blocks"
+local decode_tiles = require "cuttle.attention_decode_tiles"
+local paged = require "cuttle.attention_pages"
 local scores = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
 local tables = require "cuttle.attention_tiles"
@@ -54,7 +56,13 @@ end
 
 --- See attention.lua.
 function M.trouble(config, p)
-  return M.heads_trouble(config, p) or tables.trouble(p, config.rows)
+  local depth, depth_v = M.depth_of(config, p)
+  local why = M.heads_trouble(config, p) or tables.trouble(p, config.rows)
+  if why or not p.page_size then return why end
+  if depth ~= p.depth or depth_v ~= p.depth_v then
+    return ("its kernel takes pages of rows of %d and %d columns"):format(depth, depth_v)
+  end
+  return decode_tiles.trouble(p)
 end
 
 --- See attention.lua.
@@ -152,16 +160,16 @@ local function new_block(variant, plan, args, smem)
   local read_V, sV = plan.read_V:get_slice(threadIdx.x), select(smem.V, 1, 0) -- (depth, keys)
   local kv_head = at.head // args.group
   local Q = head_of(args.Q, at.q, at.head, at.batch)
-  local K = head_of(args.K, at.k, kv_head, at.batch)
-  local V = head_of(args.V, at.k, kv_head, at.batch)
-  local function sources(of, by, matrix)
+  local function sources(of, by, t)
+    if variant.page_size then return t end
+    local matrix = head_of(t, at.k, kv_head, at.batch)
     return { last = by:partition_S(overhanging(of, matrix, at.n_k, variant.keys)),
              other = by:partition_S(whole(of, matrix, at.n_k, variant.keys)) }
   end
   local self = { variant = variant, plan = plan, args = args, at = at, smem = smem, thr = thr,
     mover_v = mover_v,
     gQ = mover:partition_S(overhanging(variant, Q, at.n_q, variant.rows)),
-    gK = sources(variant, mover, K), gV = sources(values_of(variant), mover_v, V),
+    gK = sources(variant, mover, args.K), gV = sources(values_of(variant), mover_v, args.V),
     to_Q = mover:partition_D(smem.Q), to_K = mover:partition_D(smem.K),
     to_V = mover_v:partition_D(smem.V),
     Q = thr:partition_fragment_A(smem.Q), K = thr:partition_fragment_B(smem.K),
@@ -178,10 +186,31 @@ local function new_block(variant, plan, args, smem)
   return setmetatable(self, Block)
 end
 
--- Keys or values of block n are on their way.
-local function fetch(from, to, n, is_last)
-  local tiles = is_last and from.last or from.other
-  copy(tiles(_, _, _, n), to)
+-- Rows of block n of t, K or V, by their pages; those beyond the last one are zeros.
+function Block:copy_pages(t, s, n)
+  local at, keys, zeros = self.at, self.variant.keys, fragment(s.dtype, WIDE)
+  clear(zeros)
+  decode_tiles.each_part(keys, size(s, 1), WIDE, threadIdx.x, n_threads(self.variant),
+    function(row, j)
+      local k, to = n * keys + row, tile(s(row, _), {WIDE}, {j})
+      if k < at.n_k then
+        local from = paged.row(self.variant, self.args, at, t, at.head // self.args.group, k)
+        copy(tile(from, {WIDE}, {j}), to)
+      else
+        copy(zeros, to)
+      end
+    end)
+end
+
+-- "K" or "V", keys or values, of block n are on their way.
+function Block:fetch(name, n, is_last)
+  local from = self["g" .. name]
+  if self.variant.page_size then
+    self:copy_pages(from, self.smem[name], n)
+  else
+    local tiles = is_last and from.last or from.other
+    copy(tiles(_, _, _, n), self["to_" .. name])
+  end
   cp_async_commit()
 end
 
@@ -264,9 +293,9 @@ end
 function Block:fetch_next(n, i)
   local at = self.at
   if at.list == nil then
-    if n > (at.first or 0) then fetch(self.gK, self.to_K, n - 1, false) end
+    if n > (at.first or 0) then self:fetch("K", n - 1, false) end
   else
-    if i + 1 < tables.count(at) then fetch(self.gK, self.to_K, tables.block(at, i + 1), false) end
+    if i + 1 < tables.count(at) then self:fetch("K", tables.block(at, i + 1), false) end
   end
 end
 
@@ -274,7 +303,7 @@ end
 function Block:step(n, masked, is_first, i)
   local rows = self.rows
   arrive()
-  fetch(self.gV, self.to_V, n, is_first)
+  self:fetch("V", n, is_first)
   self:multiply_QK()
   local c = self.args.c
   if self.variant.score then
@@ -318,7 +347,7 @@ function Block:each_step()
   local last = tables.block(at, 0)
   local n_plain = last -- blocks 0 to n_plain - 1 are seen whole
   copy(self.gQ(_, _, _, at.m), self.to_Q)
-  fetch(self.gK, self.to_K, last, true)
+  self:fetch("K", last, true)
   if variant.causal then
     local seen = at.m * variant.rows + at.n_k - at.n_q + 1 -- by the tile's first row
     n_plain = min(max(seen, 0) // variant.keys, last)
@@ -372,13 +401,22 @@ function M.make(variant)
   return kernel(variant.name, function(Q, K, V, O, LSE, tiles, heads, group, c, ...)
     local args = { Q = Q, K = K, V = V, O = O, LSE = LSE, tiles = tiles, heads = heads,
                    group = group, c = c, n_q = size(Q, 0), n_k = size(K, 0) }
-    args.list, args.operands = blocks.split(variant, ...)
+    local rest
+    args.table, rest = paged.split(variant, ...)
+    args.list, args.operands = blocks.split(variant, table.unpack(rest, 1, rest.n))
     local smem = { Q = shared(dtype, plan.Q), K = shared(dtype, plan.K),
                    V = shared(dtype, plan.V) }
     local block = new_block(variant, plan, args, smem)
     block:each_step()
     block:finish()
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
+end
+
+-- The last arguments, from the pages on.
+local function last_operands(p, variant)
+  local list = table.pack(paged.operands(p))
+  for _, x in ipairs { blocks.operands(p, variant) } do list[#list + 1] = x end
+  return table.unpack(list)
 end
 
 function M.plan(p, kernel, variant)
@@ -388,7 +426,7 @@ function M.plan(p, kernel, variant)
   return { kernel = kernel,
            launch = { grid = size(tiles, 2), block = n_threads(variant), stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, u32(p.heads),
-                    p.heads // p.kv_heads, scores.factor(p), blocks.operands(p, variant) } }
+                    p.heads // p.kv_heads, scores.factor(p), last_operands(p, variant) } }
 end
 
 return M

@@ -2,6 +2,7 @@
 -- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
 -- the block for the scores, and every 32nd column of the sums.
 local internal = ...
+local paged = require "cuttle.attention_pages"
 local scales_of = require "cuttle.attention_scales"
 local scores_of = require "cuttle.attention_score"
 local softmax = require "cuttle.attention_softmax"
@@ -29,6 +30,17 @@ function M.load_rows(t, sT, n, depth, first, last)
     local j, d = i // depth, i % depth
     local value = 0.0
     if first + j < last then value = cast(t[{first + j, d}], f32) end
+    sT[{j, d}] = value
+  end
+end
+
+-- The same of the tile's sequence in pages, from its row j0 on, of t, K or V.
+local function load_pages(variant, args, at, t, sT, depth, j0)
+  for i in range(threadIdx.x, LANES * depth, LANES * WARPS) do
+    local j, d, value = i // depth, i % depth, 0.0
+    if j0 + j < at.n_k then
+      value = cast(paged.row(variant, args, at, t, at.kv_head, j0 + j)[d], f32)
+    end
     sT[{j, d}] = value
   end
 end
@@ -153,19 +165,30 @@ function M.make(variant)
       tops = fragment(f32, ROWS), sums = fragment(f32, ROWS), scores = fragment(f32, ROWS),
       out = fragment(f32, {cdiv(depth_v, LANES), ROWS}) }
     local at = w.at
-    local keys, values = K(_, _, at.kv_head, at.batch), V(_, _, at.kv_head, at.batch)
+    local pages, rest = paged.split(variant, ...)
+    local keys, values = K, V
+    if not pages then
+      keys, values = K(_, _, at.kv_head, at.batch), V(_, _, at.kv_head, at.batch)
+    end
+    local function load_keys(t, sT, n, j0)
+      if pages then
+        load_pages(variant, { table = pages }, at, t, sT, n, j0)
+      else
+        M.load_rows(t, sT, LANES, n, at.k + j0, at.k + at.n_k)
+      end
+    end
     M.load_rows(Q(_, _, at.head, at.batch), w.sQ, TILE, depth, at.q + w.first, at.q + at.n_q)
     fill(w.tops, -math.huge)
     clear(w.sums)
     clear(w.out)
 
-    w.scales, w.operands = scales_of.split(variant, ...)
+    w.scales, w.operands = scales_of.split(variant, table.unpack(rest, 1, rest.n))
     if w.scales then c = c * scales_of.of_queries(w.scales, at, at.kv_head, w.first) end
     local from, seen = seen_by(variant, w.operands, at, w.first, min(w.first + TILE, at.n_q))
     for j0 in range(from, seen, LANES) do
       sync_threads()
-      M.load_rows(keys, w.sK, LANES, depth, at.k + j0, at.k + at.n_k)
-      M.load_rows(values, w.sV, LANES, depth_v, at.k + j0, at.k + at.n_k)
+      load_keys(keys, w.sK, depth, j0)
+      load_keys(values, w.sV, depth_v, j0)
       sync_threads()
       multiply(w)
       local of_scores, of_values = 1.0, 1.0
@@ -180,8 +203,9 @@ function M.make(variant)
 end
 
 -- The last arguments.
-local function with_scales(p)
-  local list = table.pack(scales_of.operands(p))
+local function last_operands(p)
+  local list = table.pack(paged.operands(p))
+  for _, x in ipairs { scales_of.operands(p) } do list[#list + 1] = x end
   for _, x in ipairs { scores_of.operands(p) } do list[#list + 1] = x end
   return table.unpack(list)
 end
@@ -194,7 +218,7 @@ function M.plan(p, kernel)
            launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
                       stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tables.spans(p), p.heads // p.kv_heads,
-                    scores_of.factor(p), with_scales(p) } }
+                    scores_of.factor(p), last_operands(p) } }
 end
 
 return M

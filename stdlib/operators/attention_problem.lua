@@ -4,6 +4,9 @@
 --   batches  B, heads Hq, kv_heads Hk, depth D, depth_v Dv; n_q, n_k: the longest sequence's
 --            queries and keys
 --   sequences  of packed ones, where B is 1: {q =, n_q =, k =, n_k =} each, first row and length
+--   page_size  of keys and values in pages, nil: there are none. K and V are then (page size,D,Hk,
+--            pages), `table` (n,sequences) has the pages of each sequence, and `k` of a sequence is
+--            its number
 --   causal, scale, lazy, config, bits, dtype, device
 --   scales   of operands of 8 bits, as attention_scales.lua reads them; nil: there are none
 --   score    what attention_score_options.lua reads, which has causal too; nil: there is no more
@@ -32,8 +35,9 @@ local function with_scores(names)
   return names
 end
 
-local known_options <const> = with_scores { "bits", "causal", "config", "cu_seqlens_k",
-  "cu_seqlens_q", "k_scale", "lazy", "lse", "out", "q_scale", "scale", "stream", "v_scale" }
+local known_options <const> = with_scores { "bits", "block_table", "cache_seqlens", "causal",
+  "config", "cu_seqlens_k", "cu_seqlens_q", "k_scale", "lazy", "lse", "out", "q_scale", "scale",
+  "stream", "v_scale" }
 
 local gradient_options <const> = with_scores { "causal", "config", "cu_seqlens_k",
   "cu_seqlens_q", "deterministic", "out", "scale", "stream" }
@@ -71,8 +75,10 @@ end
 
 local function as_given(t) return tostring(shape(t.tensor)) end
 
-local function check_shapes(q, k, v)
-  if k.extent[1] ~= q.extent[1] or v.extent[1] ~= q.extent[1] then
+local function check_shapes(q, k, v, has_pages)
+  if has_pages and v.extent[1] ~= k.extent[1] then
+    fail("K is %s and V is %s; they must have the same pages", as_given(k), as_given(v))
+  elseif not has_pages and (k.extent[1] ~= q.extent[1] or v.extent[1] ~= q.extent[1]) then
     fail("Q is %s, K is %s and V is %s; mode 0, the batches, must be equal", as_given(q),
       as_given(k), as_given(v))
   elseif v.extent[2] ~= k.extent[2] or v.extent[3] ~= k.extent[3] then
@@ -228,6 +234,47 @@ local function to_sequences(q, k, options)
   return list
 end
 
+-- The pages (n,B) of each sequence, and a page's keys.
+local function read_table(q, k, options)
+  local t = operand(options.block_table, "block_table", { "B", "n" })
+  if t.tensor.dtype ~= i32 then fail("block_table is %s; expected i32", t.tensor.dtype) end
+  if t.tensor.device ~= q.tensor.device then
+    fail("block_table is on %s but Q is on %s; expected all on one device", t.tensor.device,
+      q.tensor.device)
+  elseif k.extent[3] == 0 then
+    fail("K is %s; a page needs at least one key", as_given(k))
+  end
+  return view(t.tensor, layout({ t.extent[2], t.extent[1] }, { t.stride[2], t.stride[1] })),
+    k.extent[3]
+end
+
+-- The same as to_sequences where keys are in pages.
+local function to_paged_sequences(q, pages, page_size, options)
+  if options.cu_seqlens_k ~= nil then
+    fail("cu_seqlens_k is of keys that lie one after the other; of pages, cache_seqlens has the "
+      .. "lengths")
+  end
+  for _, name in ipairs { "cu_seqlens_q", "cache_seqlens" } do
+    if options[name] == nil then fail("%s is missing; a block_table needs it", name) end
+  end
+  local from, lengths = starts_of(options.cu_seqlens_q, "cu_seqlens_q", q.extent[3]),
+    integers(options.cache_seqlens, "cache_seqlens")
+  local n, room = #from - 1, size(pages, 0) * page_size
+  if #lengths ~= n or size(pages, 1) ~= n then
+    fail("cu_seqlens_q has %d entries, cache_seqlens %d and block_table is %s; expected as many "
+      .. "sequences", #from, #lengths, tostring(shape(options.block_table)))
+  end
+  local list = {}
+  for i, length in ipairs(lengths) do
+    if math.type(length) ~= "integer" or length < 0 or length > room then
+      fail("entry %d of cache_seqlens is %s; expected 0 to %d, the keys of a sequence's pages",
+        i - 1, length, room)
+    end
+    list[i] = { q = from[i], n_q = from[i + 1] - from[i], k = i - 1, n_k = length }
+  end
+  return list
+end
+
 local function longest(sequences, key)
   local most = 0
   for _, s in ipairs(sequences) do most = math.max(most, s[key]) end
@@ -244,17 +291,18 @@ local function arranged(t, places)
 end
 
 -- The operands Q, K and V, checked.
-local function read_operands(Q, K, V)
+local function read_operands(Q, K, V, has_pages)
   check_tensor(Q, "Q")
-  local modes = rank(Q) == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" }
-  local q, k, v = operand(Q, "Q", modes), operand(K, "K", modes), operand(V, "V", modes)
+  local modes = (rank(Q) == 3 or has_pages) and { "H", "S", "D" } or { "B", "H", "S", "D" }
+  local of_keys = has_pages and { "pages", "H", "S", "D" } or modes
+  local q, k, v = operand(Q, "Q", modes), operand(K, "K", of_keys), operand(V, "V", of_keys)
   for _, t in ipairs { q, k, v } do t.given = table.move(t.extent, 1, #t.extent, 1, {}) end
   check_types(q, k, v)
   for _, t in ipairs { q, k, v } do
-    t.batched = #modes == 4
+    t.batched = #t.extent == 4
     with_batches(t)
   end
-  check_shapes(q, k, v)
+  check_shapes(q, k, v, has_pages)
   return q, k, v
 end
 
@@ -286,12 +334,23 @@ end
 function M.read(who, Q, K, V, options)
   op = who
   options = read_options(options, known_options)
-  local q, k, v = read_operands(Q, K, V)
-  local sequences = to_sequences(q, k, options)
+  local has_pages = options.block_table ~= nil
+  if options.cache_seqlens ~= nil and not has_pages then
+    fail("block_table is missing; cache_seqlens is of sequences in pages")
+  end
+  local q, k, v = read_operands(Q, K, V, has_pages)
+  local pages, page_size, sequences
+  if has_pages then
+    pages, page_size = read_table(q, k, options)
+    sequences = to_paged_sequences(q, pages, page_size, options)
+  else
+    sequences = to_sequences(q, k, options)
+  end
   local o = to_result(like_O(q, v), options.out, "out", q.tensor.dtype.bits == 8 and bf16 or nil)
   local lse = to_lse(q, options.lse)
   check_results({ o, lse }, { q, k, v })
   local p = problem_of(q, k, v, sequences, options)
+  p.table, p.page_size = pages, page_size
   p.out, p.lse = o.tensor, lse and lse.tensor
   p.O, p.LSE = rows_first(o), lse and lse_rows_first(lse)
   p.scales, p.score = scales.read(op, options, p), scores.read(op, options, p)

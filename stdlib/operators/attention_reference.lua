@@ -13,6 +13,16 @@ local function rows_of(t, first, n, h, b)
     layout({ depth, n }, { stride[2], stride[1] }))
 end
 
+-- The same of the first n rows of sequence b in pages.
+local function rows_of_pages(p, t, b, n, h)
+  local depth, pages = size(t, 1), p.table.device == "cpu" and p.table or p.table:to "cpu"
+  local out = tensor(t.dtype, layout({ depth, n }))
+  for k = 0, n - 1 do
+    copy(t(k % p.page_size, _, h, pages[{ k // p.page_size, b }]), out(_, k))
+  end
+  return out
+end
+
 local function elements_of(t, first, n, h, b)
   local row = t(_, h, b)
   return view(tile(row, { 1 }, { first }), layout({ n }, stride(row)))
@@ -87,8 +97,11 @@ local function compute(p, lse, s, h, b, number)
     return
   end
   local kv_head = h // (p.heads // p.kv_heads)
-  local Q, K = rows_of(p.Q, s.q, s.n_q, h, b), rows_of(p.K, s.k, s.n_k, kv_head, b)
-  local V = rows_of(p.V, s.k, s.n_k, kv_head, b)
+  local function keys_of(t)
+    if p.page_size then return rows_of_pages(p, t, s.k, s.n_k, kv_head) end
+    return rows_of(t, s.k, s.n_k, kv_head, b)
+  end
+  local Q, K, V = rows_of(p.Q, s.q, s.n_q, h, b), keys_of(p.K), keys_of(p.V)
   local scale = p.scale
   if p.scales then
     Q = scaled(Q, p.scales.q, h, number)

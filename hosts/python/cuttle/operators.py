@@ -100,7 +100,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
 
 
 def starts(of: Any) -> Optional[List[int]]:
-    """Where packed sequences begin: integers of any kind, perhaps a tensor of them."""
+    """Where packed sequences begin, or their lengths: integers of any kind, perhaps a tensor of them."""
     return None if of is None else [int(at) for at in of]
 
 
@@ -110,7 +110,8 @@ def _masks_and_scores(window: Any, **others: Any) -> Dict[str, Any]:
 
 def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
               scale: Optional[float] = None, lse: Any = None, lazy: bool = False,
-              cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, window: Any = None,
+              cu_seqlens_q: Any = None, cu_seqlens_k: Any = None, cache_seqlens: Any = None,
+              block_table: Any = None, window: Any = None,
               softcap: Optional[float] = None, alibi: Any = None, bias: Any = None, documents: Any = None,
               sinks: Any = None, dropout: Optional[float] = None, seed: Optional[int] = None,
               q_scale: Any = None, k_scale: Any = None, v_scale: Any = None, config: Optional[str] = None) -> Any:
@@ -120,6 +121,8 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     and of out, may differ from that of q and k.
     `lse`: True, or an f32 tensor (B, H, S), for the logarithm of each row's sum; the result is then (out, lse).
     `cu_seqlens_q`, `cu_seqlens_k`: where packed sequences begin, the number of tokens last; q is then (H, T, D).
+    With `block_table`, an int32 tensor (B, n), k and v are (pages, Hk, page size, D); `cache_seqlens` has the keys
+    of each sequence, in place of `cu_seqlens_k`.
     `window`: how many keys are seen before and behind a query's place, -1 for all. `softcap`, `alibi`, `bias`,
     `documents` and `sinks` are those of the language; all but `bias` may be lists of numbers. `dropout`: the share of
     probabilities that become 0; the same `seed` drops the same. `q_scale`, `k_scale` and `v_scale` are what f8e4m3
@@ -139,6 +142,7 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
                                                 lazy=lazy or None, config=config,
                                                 cu_seqlens_q=starts(cu_seqlens_q),
                                                 cu_seqlens_k=starts(cu_seqlens_k),
+                                                cache_seqlens=starts(cache_seqlens), block_table=block_table,
                                                 **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias,
                                                                     documents=documents, sinks=sinks, dropout=dropout,
                                                                     seed=seed)))

@@ -165,6 +165,11 @@ def test_gradients():
     ok(all((x[0] == y).all() for x, y in zip(got, packed)), "one packed sequence")
     for x, y, name in (got[1], want[1], "dk"), (got[2], want[2], "dv"):
         close(x, y.reshape(2, 2, 2, 7, 8).sum(2), name)
+    pool = [np.concatenate([x[0, :, 4:], x[0, :, :1] * np.nan, x[0, :, :4]], 1).reshape(2, 2, 4, 8).swapaxes(0, 1)
+            for x in (k, v)]
+    paged = cuttle.attention(q[0], *pool, causal=True, cu_seqlens_q=starts, cache_seqlens=[7],
+                             block_table=np.array([[1, 0]], "int32"))
+    close(paged, o[0].astype("float64"), "keys in two pages")
 
 
 def test_rows():

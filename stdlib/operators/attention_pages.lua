@@ -1,0 +1,81 @@
+-- attention_pages.lua: keys and values of attention in pages: K and V are (page size,D,Hk,pages),
+-- and a table (n,B) has the pages of each sequence. A tile's `k`, as attention_tiles.lua has it, is
+-- then the number of its sequence, and not a first row.
+local pages = require "cuttle.attention_decode_pages"
+local M = {}
+
+local ATOM <const> = 8 -- rows after which a swizzle of shared memory begins anew
+
+-- {====== What kernels are given for them ======
+
+--- As the first of their last arguments.
+function M.operands(p)
+  if not p.page_size then return end
+  return p.table
+end
+
+--- What M.operands returned, nil without pages, and a list of what came after it.
+function M.split(variant, ...)
+  if not variant.page_size then return nil, table.pack(...) end
+  return (...), table.pack(select(2, ...))
+end
+
+--- Row k of the tile's sequence in t, K or V.
+function M.row(variant, args, at, t, kv_head, k)
+  return pages.row(variant, args, t, at.k, kv_head, k)
+end
+
+-- {====== By TMA ======
+
+-- Rows that lie in one page wherever they begin at a multiple of their number.
+local function rows_of_box(page_size, keys)
+  while page_size ~= 0 do keys, page_size = page_size, keys % page_size end
+  return keys
+end
+
+--- Why blocks of so many keys cannot come by TMA, or nil.
+function M.trouble(p, keys)
+  if p.page_size and rows_of_box(p.page_size, keys) % ATOM ~= 0 then
+    return ("its kernel takes pages of multiples of %d keys"):format(ATOM)
+  end
+end
+
+-- Where the boxes of block n lie: {[i] = {page =, box =}}; beyond the last key, that key's again.
+local function places(variant, args, at, n, rows)
+  local of, last = {}, max(at.n_k - 1, 0) // rows * rows
+  for i = 0, variant.keys // rows - 1 do
+    local k = min(n * variant.keys + i * rows, last)
+    of[i] = { page = where(at.n_k > 0, pages.page(variant, args, at.k, k), 0),
+              box = pages.row_in_page(variant, k) // rows }
+  end
+  return of
+end
+
+--- Functions load(n, s, full): block n of keys (keys,D), and of values, (D,keys) or if `raw` as
+--- keys, is on its way to s. All boxes' pages are read before the first box comes.
+function M.loads(variant, args, at, kv_head, raw)
+  local rows = rows_of_box(variant.page_size, variant.keys)
+  local function by_rows(t, depth)
+    local boxes = tile(tma_tensor(t), {rows, depth}, {_, _})
+    return function(n, s, full)
+      local of = places(variant, args, at, n, rows)
+      for i = 0, #of do
+        tma_load(boxes(_, _, of[i].box, 0, kv_head, of[i].page), tile(s, {rows, depth}, {i, 0}),
+          full)
+      end
+    end
+  end
+  local function by_columns(t, depth)
+    local boxes = tile(tma_tensor(select(t, 1, 0, 2, 3)), {depth, rows}, {_, _})
+    return function(n, s, full)
+      local of = places(variant, args, at, n, rows)
+      for i = 0, #of do
+        tma_load(boxes(_, _, 0, of[i].box, kv_head, of[i].page), tile(s, {depth, rows}, {0, i}),
+          full)
+      end
+    end
+  end
+  return by_rows(args.K, variant.depth), (raw and by_rows or by_columns)(args.V, variant.depth_v)
+end
+
+return M
