@@ -187,7 +187,8 @@ static lua_Integer scratch_field(lua_State *L, const char *name) {
 }
 
 /* scratch_begin(): takes turns between two scratches while calls follow each other in one region.
-   Returns whether this call is the first in a row. */
+   Returns whether somebody may still read this call's scratch: it is the first in a row, and neither the kernel's
+   first call nor outside of all loops and conditions. */
 static int lang_scratch_begin(lua_State *L) {
   const CtIr *ir = front_here(L, "block_reduce");
   push_scratches(L);
@@ -195,7 +196,7 @@ static int lang_scratch_begin(lua_State *L) {
   bool is_first = last == 0 || ct_inst(ir, last)->region != ir->cur;
   lua_pushinteger(L, is_first ? 0 : 1 - scratch_field(L, "turn"));
   lua_setfield(L, -2, "turn");
-  lua_pushboolean(L, is_first);
+  lua_pushboolean(L, is_first && (last != 0 || ir->cur != CT_BODY));
   return 1;
 }
 

@@ -65,7 +65,7 @@ void ct_ir_init(CtIr *ir, CtAlloc alloc, CtTarget target, const int64_t block[3]
     ir->cluster[i] = 1;
   }
   ir->contract = true;
-  ir->cur = 1;
+  ir->cur = CT_BODY;
   ir->dyn = (CtDyn){ir, dyn_binary, dyn_facts, dyn_print, dyn_print_value};
   add_sentinels(ir);
 }

@@ -150,6 +150,6 @@ CtStatus ct_ir_make_again(CtIr *ir, CtErr *err) {
     }
   }
   ir->is_checked = is_checked;
-  ir->cur = 1;
+  ir->cur = CT_BODY;
   return status;
 }

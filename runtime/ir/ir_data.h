@@ -9,7 +9,8 @@
 #include "runtime/layout/composed.h"
 
 typedef uint32_t CtVal;    /* 0: no value */
-typedef uint32_t CtRegion; /* 0: no region; 1: the kernel's body */
+typedef uint32_t CtRegion; /* 0: no region */
+enum { CT_BODY = 1 };      /* the region that is the kernel's body */
 
 typedef struct CtLoc {
   uint32_t chunk; /* index in CtIr.chunks */

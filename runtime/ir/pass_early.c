@@ -32,12 +32,12 @@ static bool is_structure(const CtIr *ir, CtVal v) {
 /* Orders are even: an operation that moves gets the odd one before its new place. */
 static void number(Early *e) {
   uint32_t order = 0, n_structures = 0;
-  for (CtVal v = e->ir->regions[1].first; v != 0; v = ct_inst(e->ir, v)->next) {
+  for (CtVal v = e->ir->regions[CT_BODY].first; v != 0; v = ct_inst(e->ir, v)->next) {
     e->at[v] = (Place){.order = order += 2, .n_structures = n_structures};
     n_structures += is_structure(e->ir, v);
   }
   CtVal after = 0;
-  for (CtVal v = e->ir->regions[1].last; v != 0; v = ct_inst(e->ir, v)->prev) {
+  for (CtVal v = e->ir->regions[CT_BODY].last; v != 0; v = ct_inst(e->ir, v)->prev) {
     e->at[v].after = after;
     after = is_pure(e->ir, v) ? after : v;
   }
@@ -122,7 +122,7 @@ void ct_pass_early(CtIr *ir) {
   }
   memset(e.at, 0, n * sizeof *e.at);
   number(&e);
-  for (CtVal v = ir->regions[1].first, next; v != 0; v = next) {
+  for (CtVal v = ir->regions[CT_BODY].first, next; v != 0; v = next) {
     next = ct_inst(ir, v)->next;
     if (is_index(&e, v)) {
       move_up(&e, v);

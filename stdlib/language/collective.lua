@@ -327,11 +327,12 @@ end
 
 -- Puts v of the threads where `writes` holds into shared memory, one element for each warp. Calls
 -- in a row take two scratches in turn: the barrier of the call between separates two uses of one.
--- The first call of a row begins with a barrier, for those who read the scratch in the turn before.
+-- The first call of a row begins with a barrier, for those who read the scratch in the turn before,
+-- if a loop or an earlier call gives them the chance.
 local function share(v, keys, writes, warp, n_warps)
-  local is_first = internal.kernel.scratch_begin()
+  local is_read = internal.kernel.scratch_begin()
   local s = scratch_of(v, keys, n_warps)
-  if is_first then sync_threads() end
+  if is_read then sync_threads() end
   if writes then
     if keys == nil then s[warp] = v end
     for _, key in ipairs(keys or {}) do s[key][warp] = v[key] end

@@ -58,10 +58,10 @@ local function over_warps(acc, rows, f, bits, across)
       across, acc.threads, acc.threads // WARP)
   end
   local n_rows = acc.shape[1]
-  local is_first = internal.kernel.scratch_begin()
+  local is_read = internal.kernel.scratch_begin()
   local all = view(internal.kernel.scratch(rows.dtype, n_rows * across, 1),
     layout { n_rows, across })
-  if is_first then sync_threads() end
+  if is_read then sync_threads() end
   local columns = acc.warps and acc.mma.atom.shape[2] or 1 << #bits -- of a warp in a step
   local mine, lane = acc.places[0][2] // columns, threadIdx.x % WARP
   local writes = not acc.among or threadIdx.x < acc.threads

@@ -107,6 +107,21 @@ kernel("types", function(f, d, l, n)
 end){grid = 1, block = 64}(f, d, l, 4)
 print(f[0], f[63], d[0], d[1], d[63], l[9] >> 40) -- expect: 12096.0	12096.0	inf	0.0	0.0	63
 
+-- A call begins with a barrier only where an earlier one, or a turn of a loop, may still read.
+local function n_barriers(f)
+  local text = kernel("barriers", f){grid = 1, block = 64}:source(zeros(i32, 8), 2)
+  return select(2, text:gsub("__syncthreads", ""))
+end
+local function total() return block_reduce(threadIdx.x, "add") end
+print(n_barriers(function(y, n) y[n] = total() end),
+  n_barriers(function(y, n) y[0], y[n] = total(), total() end),
+  n_barriers(function(y, n) for k in range(n) do y[k] = total() end end),
+  n_barriers(function(y, n) if n > 1 then y[0] = total() end end),
+  n_barriers(function(y, n)
+    y[0] = total()
+    for k in range(n) do y[k] = total() end
+  end))                                  -- expect: 1	2	2	2	3
+
 -- Of a fragment, a tensor of static and one of run-time size.
 local x, r = arange(f32, 24), zeros(f32, 8)
 kernel("tensors", function(x, r)
