@@ -168,27 +168,33 @@ local function count_of(list, pattern)
   return not list:find("...", 1, true) and n or nil
 end
 
+local function count_row(object, name, n, is_method)
+  return ('  {%s, "%s", %d, %s},'):format(
+    object ~= "" and ('"%s"'):format(object:lower()) or "NULL", name, n, is_method)
+end
+
 -- A row of std_counts for each annotated function: how many arguments it takes at most. Functions
--- of one number may be called with more, as by acc:map.
+-- of one number may be called with more, as by acc:map. Then one for each that is a method, too.
 local function add_counts(rows, text)
   local most = 0
   for line in text:gmatch "[^\n]+" do
     local overload = line:match "^%-%-%-@overload fun(%b())"
-    local object, colon, name, list = line:match "^function ([%w_]-)([:]?)([%w_]+)(%b())"
+    local object, colon, name, list = line:match "^function ([%w_]-)([.:]?)([%w_]+)(%b())"
     if overload then most = math.max(most, count_of(overload, "[%w_]+%??:")) end
     if name and count_of(list, "[%w_]+") and list ~= "(x)" then
-      local is_method = colon == ":"
-      rows[#rows + 1] = ('  {%s, "%s", %d},'):format(
-        is_method and ('"%s"'):format(object:lower()) or "NULL", name,
-        math.max(most, count_of(list, "[%w_]+") + (is_method and 1 or 0)))
+      rows[#rows + 1] = count_row(object, name,
+        math.max(most, count_of(list, "[%w_]+") + (colon == ":" and 1 or 0)), colon == ":")
     end
     if line:find "^function" then most = 0 end
+  end
+  for object, name, original in text:gmatch "\n(%u%w*)%.([%w_]+) = ([%w_]+)%f[\n]" do
+    if name == original then rows[#rows + 1] = count_row(object, name, -1, true) end
   end
 end
 
 local function main(out_path, ...)
   local arrays, rows, places, pages, annotations, commands = {}, {}, {}, {}, {}, {}
-  local counts = {}
+  local counts, meta = {}, {}
   -- `text_len`: of the text that deflate has made these bytes of, else nil.
   local function add(name, text, text_len)
     local id = name:gsub("%W", "_")
@@ -206,7 +212,7 @@ local function main(out_path, ...)
     assert(not places[name],
       ("%s and %s are both the module cuttle.%s"):format(path, places[name], name))
     places[name] = path
-    if path:find("/meta/") then add_counts(counts, text) end
+    if path:find("/meta/") then meta[#meta + 1] = text end
     -- What a host adds, as `report` of the playground, is no command of the program.
     if path:find "^stdlib/.*/command_" then commands[#commands + 1] = help_rows(path) end
     if path:find("%.tune$") then text = without_repeats(text) end
@@ -227,6 +233,7 @@ local function main(out_path, ...)
     local packs = is_code and #text >= PACKED_FROM
     add(name, packs and deflate(text) or text, packs and #text)
   end
+  add_counts(counts, table.concat(meta))
   add("foreign_rows", as_packed(foreign_rows(pages, annotations)))
   rows[#rows + 1] = "  {NULL, NULL, 0, 0},"
   table.sort(commands)
@@ -235,7 +242,7 @@ local function main(out_path, ...)
     '#include "interp/host/std_modules.h"\n\n',
     table.concat(arrays, "\n\n"), #arrays > 0 and "\n\n" or "",
     "const StdModule std_modules[] = {\n", table.concat(rows, "\n"), "\n};\n",
-    "const StdCount std_counts[] = {\n", table.concat(counts, "\n"), "\n  {NULL, NULL, 0}};\n",
+    "const StdCount std_counts[] = {\n", table.concat(counts, "\n"), "\n  {NULL, NULL, 0, 0}};\n",
     ("const char std_command_rows[] = %s;\n"):format(
       ("%q"):format(table.concat(commands)):gsub("\\\n", "\\n")))
   assert(out:close())

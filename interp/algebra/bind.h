@@ -151,9 +151,12 @@ void bind_new_handle(lua_State *L, const char *name, lua_CFunction close, const 
 void bind_add_fields(lua_State *L, const char *const *names);
 int bind_no_length(lua_State *L); /* __len of what has a size: raises */
 #define METHODS "__methods"
-/* Of an __index that finds no such name: calls the type's __missing, which raises with what to write instead. nil
-   would decide an `if`, and nobody would see it. */
+#define FIELDS "__fields"
+/* Of an __index that finds no such name: raises with what to write instead. nil would decide an `if`, and nobody
+   would see it. bind_close_methods makes the table of methods at the top, an __index itself, do so where a script
+   asks for a name that is no field. */
 int bind_refuse_name(lua_State *L);
+void bind_close_methods(lua_State *L, const char *type);
 /* Takes a type's table of methods from the top; `index`, which becomes the __index of the metatable
    below, has it as its upvalue. */
 void bind_set_index(lua_State *L, lua_CFunction index);

@@ -217,8 +217,10 @@ static int number_index(lua_State *L) {
     push_value(L, n);
   } else if (strcmp(name, "dtype") == 0 && n->dtype != CT_VOID) {
     bind_push_dtype(L, n->dtype);
-  } else {
+  } else if (strcmp(name, "dtype") == 0) {
     lua_pushnil(L);
+  } else {
+    return bind_refuse_name(L);
   }
   return 1;
 }
@@ -265,6 +267,7 @@ static int field(lua_State *L) {
 static const luaL_Reg dtype_meta[] = {
     {"__call", call}, {"__tostring", tostring}, {"__index", field}, {NULL, NULL}};
 
+static const char *const number_fields[] = {"value", "dtype", NULL};
 static const luaL_Reg number_meta[] = {
     {"__tostring", number_tostring}, {"__index", number_index}, {NULL, NULL}};
 
@@ -284,6 +287,9 @@ void bind_open_dtype(lua_State *L) {
   bind_add_fields(L, field_names);
   lua_pop(L, 1);
   bind_new_type(L, NUMBER_TYPE, number_meta, NULL);
+  luaL_getmetatable(L, NUMBER_TYPE);
+  bind_add_fields(L, number_fields);
+  lua_pop(L, 1);
   lua_newtable(L); /* stack: language, objects */
   for (int t = CT_VOID + 1; t < CT_DTYPE_COUNT; t++) {
     add_dtype(L, (CtDtype)t);

@@ -241,6 +241,7 @@ static int take_entries(lua_State *L, CtAlg *g) {
 /* group(L, first, last), take(L, first, last): modes first to last - 1; a name as the last one is
    that of the last mode itself. */
 static int range_op(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayout, int, int)) {
+  diag_check_count(L, op, lua_gettop(L), 3);
   CtAlg g = bind_begin(L);
   CtComposed l = bind_to_composed(L, 1, &g.cx, op);
   int first = bind_to_mode(L, 2, &g.cx, l.layout, op);
@@ -251,6 +252,7 @@ static int range_op(lua_State *L, const char *op, CtLayout (*fn)(CtAlg *, CtLayo
 static int group_modes(lua_State *L) { return range_op(L, "group_modes", al_group); }
 static int take(lua_State *L) {
   if (is_tuple(L, 1)) {
+    diag_check_count(L, "take", lua_gettop(L), 3);
     CtAlg g = bind_begin(L);
     return take_entries(L, &g);
   }

@@ -59,9 +59,54 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
   if (methods != NULL) {
     lua_newtable(L); /* stack: metatable, methods */
     luaL_setfuncs(L, methods, 0);
+    bind_close_methods(L, name);
     lua_setfield(L, -2, "__index");
   }
   lua_pop(L, 1);
+}
+
+static bool is_library_asking(lua_State *L) {
+  lua_Debug ar;
+  int i = 1;
+  while (lua_getstack(L, i, &ar) != 0 && lua_getinfo(L, "S", &ar) != 0 && *ar.what == 'C') {
+    i++;
+  }
+  return diag_is_stdlib(ar.source);
+}
+
+/* Does the type of the methods at 1 list the field at 2? An object need not have it. */
+static bool is_field(lua_State *L) {
+  if (luaL_getmetafield(L, 1, FIELDS) == LUA_TNIL) {
+    return false;
+  }
+  lua_Integer i = 1;
+  while (lua_rawgeti(L, -1, i) != LUA_TNIL && !lua_rawequal(L, -1, 2)) {
+    lua_pop(L, 1);
+    i++;
+  }
+  bool is = !lua_isnil(L, -1);
+  lua_pop(L, 2);
+  return is;
+}
+
+/* The __index of a table of methods. The library itself may ask an object for what only some have. */
+static int index_methods(lua_State *L) {
+  if (lua_type(L, 2) != LUA_TSTRING || is_field(L) || is_library_asking(L)) {
+    return 0;
+  }
+  return bind_refuse_name(L);
+}
+
+/* Their own metatable names the type and the methods, as what refuses a name has only the table. */
+void bind_close_methods(lua_State *L, const char *name) {
+  lua_createtable(L, 0, 3);
+  lua_pushstring(L, name);
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, METHODS);
+  lua_pushcfunction(L, index_methods);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
 }
 
 void bind_new_handle(lua_State *L, const char *name, lua_CFunction close, const luaL_Reg *methods) {
@@ -108,16 +153,10 @@ void bind_add_fields(lua_State *L, const char *const *names) {
     lua_pushstring(L, names[i]);
     lua_rawseti(L, -2, i + 1);
   }
-  lua_setfield(L, -2, "__fields");
+  lua_setfield(L, -2, FIELDS);
 }
 
-int bind_refuse_name(lua_State *L) {
-  luaL_getmetafield(L, 1, "__missing");
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 2);
-  lua_call(L, 2, 0);
-  return 0;
-}
+int bind_refuse_name(lua_State *L) { return state_of(L)->types.refuse_name(L); }
 
 bool bind_is_any(lua_State *L, int idx) { return luaL_testudata(L, idx, ANY_TYPE) != NULL; }
 

@@ -336,8 +336,7 @@ int front_push_library(lua_State *L, const char *module, const char *name) {
   return status;
 }
 
-/* bind_refuse_name's, for all types whose fields a misspelt name could mean. */
-static int missing(lua_State *L) {
+int front_refuse_name(lua_State *L) {
   if (front_push_library(L, "cuttle.typed", "field_hint") != LUA_OK) {
     return lua_error(L);
   }
@@ -346,13 +345,6 @@ static int missing(lua_State *L) {
   lua_call(L, 2, 1);
   const char *name = luaL_tolstring(L, 2, NULL), *hint = lua_tostring(L, -2);
   return diag_error(L, "%s has no field '%s'; %s", diag_push_kind(L, 1), name, hint);
-}
-
-void front_add_missing(lua_State *L, const char *type) {
-  luaL_getmetatable(L, type);
-  lua_pushcfunction(L, missing);
-  lua_setfield(L, -2, "__missing");
-  lua_pop(L, 1);
 }
 
 void front_note_loaded(lua_State *L, Front *f, int name, int module) {

@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "interp/algebra/bind.h"
+#include "interp/front/front_trace.h"
+#include "interp/front/source.h"
 #include "interp/ops/call.h"
 #include "interp/state/diag.h"
+#include "interp/state/state.h"
+#include "interp/trace/front.h"
 #include "std_modules.h"
 
 /* Upvalues: the function, its name, and how many arguments it takes. */
@@ -15,6 +19,90 @@ static int counted(lua_State *L) {
   diag_check_count(L, name, lua_gettop(L), (int)lua_tointeger(L, lua_upvalueindex(3)));
   return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
+
+/* {====== Functions written in Lua ====== */
+
+static int end_call(lua_State *L, int status, lua_KContext trust) {
+  (void)status;
+  front_trust(L, -(int)trust);
+  return lua_gettop(L);
+}
+
+int counted_call(lua_State *L, const char *name, int n, bool is_helper) {
+  diag_check_count(L, name, lua_gettop(L) - 1, n);
+  if (is_helper && front_ir(L) != NULL) {
+    if (src_convert(L, -1, RW_HELPER) != LUA_OK) {
+      return lua_error(L);
+    }
+    lua_remove(L, -2);
+  }
+  lua_insert(L, 1);
+  front_trust(L, is_helper ? 0 : 1);
+  lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, is_helper ? 0 : 1, end_call);
+  return end_call(L, LUA_OK, is_helper ? 0 : 1);
+}
+
+/* Upvalues as of counted. */
+static int counted_in_lua(lua_State *L) {
+  lua_pushvalue(L, lua_upvalueindex(1));
+  return counted_call(L, lua_tostring(L, lua_upvalueindex(2)),
+                      (int)lua_tointeger(L, lua_upvalueindex(3)), true);
+}
+
+int counted_most(lua_State *L) {
+  lua_Debug ar;
+  lua_pushvalue(L, -1);
+  lua_getinfo(L, ">u", &ar);
+  return ar.isvararg ? INT_MAX : ar.nparams;
+}
+
+/* Counts the arguments of the value at the top if it is a function in Lua that would ignore some. The key is below. */
+static void add_count_in_lua(lua_State *L) {
+  int n = lua_isfunction(L, -1) && !lua_iscfunction(L, -1) ? counted_most(L) : INT_MAX;
+  if (n < INT_MAX) {
+    lua_pushvalue(L, -2);
+    lua_pushinteger(L, n);
+    lua_pushcclosure(L, counted_in_lua, 3);
+  }
+}
+
+/* __newindex of a table of methods. */
+static int set_method(lua_State *L) {
+  add_count_in_lua(L);
+  lua_rawset(L, 1);
+  return 0;
+}
+
+/* new_type(name, methods[, fields]): see tiles.lua. */
+static int new_type(lua_State *L) {
+  lua_settop(L, 3);
+  lua_pushnil(L);
+  while (lua_next(L, 2) != 0) {
+    lua_pushvalue(L, -2); /* stack: key, value, key */
+    lua_insert(L, -2);
+    add_count_in_lua(L);
+    lua_rawset(L, 2);
+  }
+  lua_pushvalue(L, 2);
+  bind_close_methods(L, lua_tostring(L, 1));
+  lua_getmetatable(L, -1); /* stack: name, methods, fields; methods, their metatable */
+  lua_pushcfunction(L, set_method);
+  lua_setfield(L, -2, "__newindex");
+  lua_pushvalue(L, 3);
+  lua_setfield(L, -2, FIELDS);
+  lua_createtable(L, 0, 8);
+  static const char *const names[] = {"__name", METHODS, FIELDS, "__index"};
+  static const int values[] = {1, 2, 3, 2};
+  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
+    lua_pushvalue(L, values[i]);
+    lua_setfield(L, -2, names[i]);
+  }
+  return 1;
+}
+
+static const luaL_Reg internals[] = {{"_host.new_type", new_type}, {NULL, NULL}};
+
+/* {====== Functions written in C ====== */
 
 /* These say more of arguments that are too many. */
 static bool counts_itself(const char *name) {
@@ -27,9 +115,11 @@ static bool counts_itself(const char *name) {
   return i < CT_ARRAY_LEN(names);
 }
 
-/* The table of the methods of a type [-0, +1, m]; nil: there is none. */
+/* The table of the methods of a type, or of that name in the language at the top [-0, +1, m]. */
 static void push_methods(lua_State *L, const char *type) {
   if (luaL_getmetatable(L, type) == LUA_TNIL) {
+    lua_pop(L, 1);
+    lua_getfield(L, -1, type);
     return;
   }
   if (lua_getfield(L, -1, METHODS) == LUA_TNIL) {
@@ -39,14 +129,11 @@ static void push_methods(lua_State *L, const char *type) {
   lua_remove(L, -2);
 }
 
-/* Of others with upvalues, those that are written in Lua count by themselves. */
+/* Is it a function in Lua, or in C and has no upvalues? Others count by themselves. */
 static bool is_plain(lua_State *L) {
-  if (!lua_iscfunction(L, -1)) {
-    return false;
-  }
-  bool has_upvalue = lua_getupvalue(L, -1, 1) != NULL;
+  bool has_upvalue = lua_iscfunction(L, -1) && lua_getupvalue(L, -1, 1) != NULL;
   lua_pop(L, has_upvalue);
-  return !has_upvalue;
+  return lua_isfunction(L, -1) && !has_upvalue;
 }
 
 /* Stack: a table, one of its values. */
@@ -54,13 +141,41 @@ static void add_count(lua_State *L, const StdCount *c) {
   if (call_set_count(L, c->n) || !is_plain(L) || counts_itself(c->name)) {
     return;
   }
-  lua_pushstring(L, c->name);
+  lua_CFunction check = lua_iscfunction(L, -1) ? counted : counted_in_lua;
+  bool is_inner = c->type != NULL && !c->is_method;
+  lua_pushfstring(L, "%s%s%s", is_inner ? c->type : "", is_inner ? "." : "", c->name);
   lua_pushinteger(L, c->n);
-  lua_pushcclosure(L, counted, 3);
+  lua_pushcclosure(L, check, 3);
   lua_setfield(L, -2, c->name);
 }
 
+/* The same of a method that is a function of the language, which counts now if it has to. Stack: language, methods, one of them. */
+static void add_counted(lua_State *L, const StdCount *c) {
+  lua_getfield(L, -3, c->name);
+  if (lua_tocfunction(L, -1) != counted) {
+    return;
+  }
+  lua_getupvalue(L, -1, 1);
+  bool is = lua_rawequal(L, -1, -3);
+  lua_pop(L, 1);
+  if (is) {
+    lua_setfield(L, -3, c->name);
+  }
+}
+
+void counted_add_module(lua_State *L, const char *name) {
+  for (const StdCount *c = std_counts; lua_istable(L, -1) && c->name != NULL; c++) {
+    if (c->type != NULL && !c->is_method && strcmp(c->type, name) == 0) {
+      lua_getfield(L, -1, c->name);
+      int top = lua_gettop(L);
+      add_count(L, c);
+      lua_settop(L, top - 1);
+    }
+  }
+}
+
 void counted_add(lua_State *L) {
+  luaL_setfuncs(L, internals, 0);
   for (const StdCount *c = std_counts; c->name != NULL; c++) {
     int top = lua_gettop(L);
     if (c->type == NULL) {
@@ -70,7 +185,11 @@ void counted_add(lua_State *L) {
     }
     if (lua_istable(L, -1)) {
       lua_getfield(L, -1, c->name);
-      add_count(L, c);
+      if (c->n < 0) {
+        add_counted(L, c);
+      } else {
+        add_count(L, c);
+      }
     }
     lua_settop(L, top);
   }

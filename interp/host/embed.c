@@ -234,7 +234,7 @@ static Kernel *test_kernel(lua_State *L) {
   if (!lua_isuserdata(L, -1) || lua_getmetatable(L, -1) == 0) {
     return NULL;
   }
-  bool is_kernel = lua_topointer(L, -1) == state_of(L)->kernel_type;
+  bool is_kernel = lua_topointer(L, -1) == state_of(L)->types.kernel;
   lua_pop(L, 1);
   return is_kernel ? lua_touserdata(L, -1) : NULL;
 }

@@ -2,12 +2,12 @@
    names as globals. Each binding adds its own names; this file knows only their order. */
 #include <lauxlib.h>
 #include <lualib.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "interp/openers.h"
 #include "interp/trace/front.h"
+#include "interp/front/front_reads.h"
 #include "interp/front/front_trace.h"
 #include "interp/launch/launch.h"
 #include "language.h"
@@ -49,6 +49,7 @@ static int load_std_module(lua_State *L) {
   own_modules_begin(L, m->name);
   lua_pushvalue(L, lua_upvalueindex(2));
   lua_call(L, 1, 1);
+  counted_add_module(L, m->name + sizeof "cuttle." - 1);
   own_modules_keep(L, m->name);
   return 1;
 }
@@ -148,14 +149,10 @@ static const struct {
     {"block_copy", "cuttle.block_tiles", true},
 };
 
-/* The most arguments of the Lua function at the top, as upvalue 4 keeps them. One that takes any number has a check
-   of its own. */
+/* The most arguments of the Lua function at the top, as upvalue 4 keeps them. */
 static int most_args(lua_State *L) {
-  lua_Debug ar;
   if (lua_isnil(L, lua_upvalueindex(4))) {
-    lua_pushvalue(L, -1);
-    lua_getinfo(L, ">u", &ar);
-    lua_pushinteger(L, ar.isvararg ? INT_MAX : ar.nparams);
+    lua_pushinteger(L, counted_most(L));
     lua_replace(L, lua_upvalueindex(4));
   }
   return (int)lua_tointeger(L, lua_upvalueindex(4));
@@ -167,19 +164,8 @@ static int call_lua_name(lua_State *L) {
   lua_pushvalue(L, lua_upvalueindex(1)); /* stack: arguments, module, name */
   lua_gettable(L, -2);
   lua_remove(L, -2);
-  diag_check_count(L, lua_tostring(L, lua_upvalueindex(1)), lua_gettop(L) - 1, most_args(L));
-  bool is_helper = lua_toboolean(L, lua_upvalueindex(3));
-  if (is_helper && front_ir(L) != NULL) {
-    if (src_convert(L, -1, RW_HELPER) != LUA_OK) {
-      return lua_error(L);
-    }
-    lua_remove(L, -2);
-  }
-  lua_insert(L, 1);
-  front_trust(L, is_helper ? 0 : 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  front_trust(L, is_helper ? 0 : -1);
-  return lua_gettop(L);
+  return counted_call(L, lua_tostring(L, lua_upvalueindex(1)), most_args(L),
+                      lua_toboolean(L, lua_upvalueindex(3)));
 }
 
 /* Stack: language. */
@@ -285,6 +271,7 @@ void language_open(lua_State *L) {
   if (state_has_language(L)) {
     return;
   }
+  state_of(L)->types.refuse_name = front_refuse_name;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
   lua_pop(L, 1);
   standard_open(L);

@@ -2,6 +2,7 @@
 #ifndef CUTTLE_STD_MODULES_H
 #define CUTTLE_STD_MODULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct StdModule {
@@ -13,9 +14,10 @@ typedef struct StdModule {
 
 /* How many arguments a function takes, by its annotation. */
 typedef struct StdCount {
-  const char *type; /* whose method it is; NULL: none */
+  const char *type; /* whose method it is, or the module or table that has it; NULL: none */
   const char *name;
-  int n; /* with the object of a method */
+  int n; /* with the object of a method; -1: as the function of that name */
+  bool is_method;
 } StdCount;
 
 extern const StdCount std_counts[];   /* the last one's name is NULL */

@@ -319,8 +319,7 @@ static int kernel_index(lua_State *L) {
                       k->name);
   }
   lua_pushvalue(L, 2);
-  lua_rawget(L, lua_upvalueindex(1));
-  return 1;
+  return lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL ? bind_refuse_name(L) : 1;
 }
 
 static const luaL_Reg kernel_meta[] = {
@@ -347,7 +346,7 @@ static void add_config_call(lua_State *L) {
 void bind_open_kernel(lua_State *L) {
   bind_new_type(L, KERNEL_TYPE, kernel_meta, kernel_methods);
   luaL_getmetatable(L, KERNEL_TYPE);
-  state_of(L)->kernel_type = lua_topointer(L, -1);
+  state_of(L)->types.kernel = lua_topointer(L, -1);
   lua_getfield(L, -1, "__index");
   bind_set_index(L, kernel_index); /* stack: language, metatable */
   lua_pop(L, 1);

@@ -1,7 +1,6 @@
 /* bind_atom.c: MMA and copy atoms in Lua: objects with fields, made by _kernel.atom, which
    stdlib/language/atom.lua wraps. A copy atom may know the type of the elements that it moves. */
 #include "interp/algebra/bind.h"
-#include "interp/front/front_reads.h"
 #include "interp/openers.h"
 #include "access.h"
 
@@ -417,6 +416,5 @@ void bind_open_atom(lua_State *L) {
     field_names[i] = fields[i].name;
   }
   bind_add_fields(L, field_names);
-  front_add_missing(L, ATOM_TYPE);
   lua_pop(L, 1);
 }

@@ -7,7 +7,6 @@
 #include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
-#include "interp/front/front_reads.h"
 #include "interp/trace/front.h"
 #include "guard.h"
 #include "runtime/base/size.h"
@@ -418,14 +417,10 @@ void bind_open_tensor(lua_State *L) {
   bind_add_partition(L, module, table);
   bind_add_guard(L, module, table);
   luaL_newmetatable(L, TENSOR_TYPE); /* stack: module; methods; metatable */
-  state_of(L)->tensor_type = lua_topointer(L, -1);
+  state_of(L)->types.tensor = lua_topointer(L, -1);
   luaL_setfuncs(L, metamethods, 0);
   lua_pushvalue(L, table);
   bind_set_index(L, get);
   bind_add_fields(L, field_names);
   lua_pop(L, 2);
-  static const char *const types[] = {TENSOR_TYPE, LAYOUT_TYPE, SWIZZLE_TYPE, DTYPE_TYPE};
-  for (size_t i = 0; i < CT_ARRAY_LEN(types); i++) {
-    front_add_missing(L, types[i]);
-  }
 }

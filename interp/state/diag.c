@@ -114,7 +114,8 @@ static const char *kind_of_type(int type) {
 const char *diag_push_kind(lua_State *L, int idx) {
   luaL_checkstack(L, 4, NULL);
   int type = lua_type(L, idx);
-  if (type == LUA_TUSERDATA && luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) {
+  bool has_name = type == LUA_TUSERDATA || type == LUA_TTABLE;
+  if (has_name && luaL_getmetafield(L, idx, "__name") == LUA_TSTRING) {
     const char *name = lua_tostring(L, -1);
     const char *article = strchr("aeiou", name[0]) != NULL ? "an" : "a";
     lua_pushfstring(L, "%s %s", article, name);

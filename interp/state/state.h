@@ -115,6 +115,11 @@ typedef struct StateTracing {
   int other_mask, other_count;
 } StateTracing;
 
+typedef struct StateTypes {
+  const void *tensor, *kernel; /* addresses of their metatables */
+  lua_CFunction refuse_name;   /* bind_refuse_name; front_reads.c */
+} StateTypes;
+
 typedef struct StateTensors {
   uint64_t n_made, n_closed; /* so far; closed or collected */
   size_t given_back;         /* bytes that scripts closed, less those of tensors made since */
@@ -188,15 +193,14 @@ typedef struct CuttleState {
   CtDevice *cuda[STATE_MAX_DEVICES]; /* opened so far, by ordinal */
   CtSimtEngine *simt;                /* opened at first use */
   StateTaps taps;                    /* who takes part in launches */
-  bool may_overlap;        /* a chunk names grid_dependency_wait: such launches may come */
-  bool names_changed;      /* some chunk assigns a name of the library, or a field of its tables */
-  uint64_t n_host;         /* uses of tensors by the host, and else, that wait for all launches */
-  struct Front *front;     /* of traces; interp/trace/front.c. It lives in the registry */
-  uint64_t n_remote;       /* elements that the host read or wrote one by one on a device */
-  uint64_t n_specs;        /* specialisations made so far */
-  StateBlock *images;      /* compiled last; spec_twin.c */
-  const void *tensor_type; /* address of the metatable of tensors, */
-  const void *kernel_type; /* and of that of kernels */
+  bool may_overlap;    /* a chunk names grid_dependency_wait: such launches may come */
+  bool names_changed;  /* some chunk assigns a name of the library, or a field of its tables */
+  uint64_t n_host;     /* uses of tensors by the host, and else, that wait for all launches */
+  struct Front *front; /* of traces; interp/trace/front.c. It lives in the registry */
+  uint64_t n_remote;   /* elements that the host read or wrote one by one on a device */
+  uint64_t n_specs;    /* specialisations made so far */
+  StateBlock *images;  /* compiled last; spec_twin.c */
+  StateTypes types;
   StateTensors tensors;
   StateMemory memory;
 

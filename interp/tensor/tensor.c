@@ -23,7 +23,7 @@ Tensor *tensor_peek_in(lua_State *L, const CuttleState *s, int idx) {
   if (t == NULL || lua_getmetatable(L, idx) == 0) {
     return NULL;
   }
-  bool is_tensor = lua_topointer(L, -1) == s->tensor_type;
+  bool is_tensor = lua_topointer(L, -1) == s->types.tensor;
   lua_pop(L, 1);
   return is_tensor ? t : NULL;
 }

@@ -382,16 +382,9 @@ end
 
 -- {====== help of a value ======
 
--- Types by the names of their metatables.
-local classes = {
-  layout = "Layout", tensor = "Tensor", kernel = "Kernel", ["launch configuration"] = "Launch",
-  stream = "Stream", event = "Event",
-  graph = "Graph", ["CUDA kernel"] = "CudaKernel", tuple = "Tuple",
-  ["basis element"] = "Basis", swizzle = "Swizzle",
-  atom = "Atom", tiled_mma = "TiledMMA", tiled_copy = "TiledCopy", thr_mma = "ThrMMA",
-  thr_copy = "ThrCopy", ["tuned function"] = "TunedFunction", SumOrder = "SumOrder",
-  timeline = "Timeline", Trace = "Trace",
-}
+-- Classes by the names of metatables that are no other writing of theirs, as "tuned function" is.
+local classes = { ["launch configuration"] = "Launch", ["basis element"] = "Basis",
+                  ["sharded tensor"] = "Sharded" }
 
 local function name_of(value)
   local _, by_name = annotations.load()
@@ -400,13 +393,18 @@ local function name_of(value)
   end
 end
 
-local function class_of(value)
-  local meta = getmetatable(value)
-  return type(meta) == "table" and classes[rawget(meta, "__name")] or nil
+--- The class of an object of the language, whose name help knows; or nil.
+function M.class_of(value)
+  local meta = debug.getmetatable(value)
+  local name = type(meta) == "table" and rawget(meta, "__name") or ""
+  local plain, _, by_name = name:gsub("[ _]", ""):lower(), annotations.load()
+  return classes[name] or lists.filter(lists.keys(by_name), function(class)
+    return class:find "^%u" and class:lower() == plain
+  end)[1]
 end
 
 local function help_value(value)
-  local name, class = name_of(value), class_of(value)
+  local name, class = name_of(value), M.class_of(value)
   if name or class then
     help_name(name or class)
     return

@@ -3,6 +3,7 @@
 -- anything else is replaced. interp/shell/repl_input.c asks for it. And what to say where an input
 -- is nil.
 local language = require "cuttle"
+local lists = require "cuttle.lists"
 local near = require "cuttle.near"
 local renamed = require "cuttle.renamed"
 
@@ -121,12 +122,10 @@ end
 -- {====== Inputs that are nil ======
 
 local function fields_of(value)
-  local meta, names = debug.getmetatable(value), {}
-  local is_known = {}
+  local meta = debug.getmetatable(value)
+  local is_known = lists.with(meta and meta.__methods or {})
   for _, name in ipairs(meta and meta.__fields or {}) do is_known[name] = true end
-  for name in pairs(meta and meta.__methods or {}) do is_known[name] = true end
-  for name in pairs(is_known) do names[#names + 1] = name end
-  return names
+  return lists.keys(is_known)
 end
 
 --- What to write in place of a field that an object of ours does not have. `name`: of a variable
@@ -137,8 +136,11 @@ function M.field_hint(object, field, name)
   if hint then return hint end
   local nearest = near.nearest(field, fields_of(object))
   if nearest then return "did you mean " .. nearest .. "?" end
-  local kind = debug.getmetatable(object).__name:gsub("^dt", "DT"):gsub("^%l", string.upper)
-  local page = name and ("(%s)"):format(name) or ('"%s"'):format(kind)
+  local guess = require("cuttle.name_guess").guess_method(field)
+  if guess ~= "" then return (guess:gsub("^; ", "")) end
+  local class = require("cuttle.help").class_of(object)
+  if not name and not class then return "it has " .. table.concat(fields_of(object), ", ") end
+  local page = name and ("(%s)"):format(name) or ('"%s"'):format(class)
   return ("help%s lists what it has"):format(page)
 end
 

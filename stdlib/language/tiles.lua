@@ -34,10 +34,10 @@ function M.tensors_of(x)
   return list
 end
 
--- A metatable of a type of the language, its methods and fields where completion looks for them.
-function M.new_type(name, methods, fields)
-  return { __name = name, __index = methods, __methods = methods, __fields = fields }
-end
+--- A metatable of a type of the language, its methods and fields where completion looks for them.
+--- Methods, those that are added later too, refuse surplus arguments. A script that asks an object
+--- for another name gets an error; `fields` lists those that an object may also lack.
+function M.new_type(name, methods, fields) return internal.host.new_type(name, methods, fields) end
 
 -- An atom by name, or as it is.
 function M.to_atom(x, kind, op)
@@ -105,7 +105,7 @@ end
 -- threadIdx.x. A block may have more, if a condition keeps them away: they do something else.
 function M.check_thread(i, n, op)
   if internal.kernel.is_static(i) then
-    if not math.tointeger(i) then
+    if math.tointeger(i) == nil then
       M.fail(op, "argument 1 is of type %s; the number of a thread was expected, as in "
         .. "%s(threadIdx.x)", M.type_name(i), op)
     end

@@ -6,17 +6,22 @@ local M = { mesh = meshes.mesh }
 
 local methods = meshes.methods
 
-function methods.sharding(m, ...)
-  return require "cuttle.sharding".mesh_sharding(meshes.check(m, "mesh:sharding"), ...)
+function methods.sharding(m, shape, spec)
+  return require "cuttle.sharding".mesh_sharding(meshes.check(m, "mesh:sharding"), shape, spec)
 end
 
-function methods.plan(m, ...)
-  return require "cuttle.plan".mesh_plan(meshes.check(m, "mesh:plan"), ...)
+function methods.plan(m, dtype, shape, from, to, options)
+  meshes.check(m, "mesh:plan")
+  return require "cuttle.plan".mesh_plan(m, dtype, shape, from, to, options)
 end
 
-function methods.run(m, ...) return require "cuttle.ranks".run(m, ...) end
-function methods.tensor(m, ...) return require "cuttle.sharded".tensor(m, ...) end
-function methods.zeros(m, ...) return require "cuttle.sharded".zeros(m, ...) end
+function methods.run(m, fn) return require "cuttle.ranks".run(m, fn) end
+function methods.tensor(m, dtype, shape, spec)
+  return require "cuttle.sharded".tensor(m, dtype, shape, spec)
+end
+function methods.zeros(m, dtype, shape, spec)
+  return require "cuttle.sharded".zeros(m, dtype, shape, spec)
+end
 function methods.shard(m, t, spec) return require "cuttle.sharded".shard(t, spec, m) end
 
 -- What matmul and attention do with sharded tensors (tiles.own_operator).

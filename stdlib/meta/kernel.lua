@@ -169,9 +169,9 @@ function Launch:enqueue(n, ...) end
 ---     tensor i32 3:1 on cpu
 ---        16   16   16 static(16)
 --- CuTe: Int<16>, constant. MoYe: static, _16.
----@param x number|boolean|string|table|any
+---@param value number|boolean|string|table|any
 ---@return any
-function static(x) end
+function static(value) end
 
 --- Makes some extents of a tensor argument constants of the kernel.
 --- Pass the result to a launch instead of t. Other extents, and strides other than 0 and 1, remain
@@ -217,9 +217,9 @@ function static_mode(t, ...) end
 ---         1    2    0    4    0    0    0    8
 --- CuTe: none (an int instead of Int<N>). MoYe: none.
 --- See: help"static", help"unroll".
----@param x number|boolean
+---@param value number|boolean
 ---@return any
-function dynamic(x) end
+function dynamic(value) end
 
 --- Runs the function f as plain Lua, even if a kernel calls it.
 --- A kernel converts the functions that it calls and records what they do with run-time values. A

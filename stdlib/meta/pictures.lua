@@ -317,6 +317,8 @@ function timeline(launch, options, ...) end
 
 --- The result of timeline: what happened when.
 ---@class Timeline
+---@field measured table with `device`: what a GPU needed, as rows in ns
+---@field ranks table the ranks that ran, if any did
 local Timeline = {}
 
 --- Draws the timeline as SVG: rows of bars over an axis of cycles.

@@ -221,16 +221,18 @@ function rows.rms_norm_swiglu(x, gate, weight, epsilon) end
 ---@param x Tensor
 ---@param p number the probability that an element becomes 0
 ---@param seed integer
+---@param options? table
 ---@return Tensor
-function rows.dropout(x, p, seed) end
+function rows.dropout(x, p, seed, options) end
 
 --- dropout of x, and then the sum with the residual.
 ---@param x Tensor
 ---@param residual Tensor is added to x
 ---@param p number the probability that an element becomes 0
 ---@param seed integer
+---@param options? table
 ---@return Tensor
-function rows.dropout_add(x, residual, p, seed) end
+function rows.dropout_add(x, residual, p, seed, options) end
 
 --- rms_norm of the sum of the residual and dropout of x.
 ---@param x Tensor
@@ -239,10 +241,11 @@ function rows.dropout_add(x, residual, p, seed) end
 ---@param epsilon number is added to the mean square or the variance
 ---@param p number the probability that an element becomes 0
 ---@param seed integer
+---@param options? table
 ---@return Tensor
 ---@return Tensor # the sum
 ---@return Tensor # 1 / rms of each row
-function rows.dropout_add_rms_norm(x, residual, weight, epsilon, p, seed) end
+function rows.dropout_add_rms_norm(x, residual, weight, epsilon, p, seed, options) end
 
 --- a cos - b sin and b cos + a sin, for views a and b of a tensor.
 --- The gradient is the same with -sin.

@@ -8,6 +8,7 @@ local option_names = require "cuttle.option_names"
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
+local tiles = require "cuttle.tiles"
 local types = require "cuttle.types"
 local M = {}
 
@@ -183,10 +184,9 @@ end
 
 -- {====== The result ======
 
-local Found = { __name = "FoundLayout" }
-Found.__index = Found
+local found_type = tiles.new_type("FoundLayout", {}, { "thr", "val", "candidates", "stopped" })
 
-function Found:__tostring()
+function found_type:__tostring()
   local rows = { { "rank", "threads", "values", "bytes", "instructions", "sectors", "at best" } }
   if self.shared then rows[1][8] = "write conflicts" end
   for rank = 1, math.min(self.rows, #self.candidates) do
@@ -255,7 +255,7 @@ function M.find_layout(tile_shape, n_threads, dtype, options)
   return setmetatable({ thr = done[1].thr, val = done[1].val, candidates = done,
                         dtype = tostring(dtype), tile = tuple_text(extents),
                         n_threads = n_threads, shared = shared, stopped = stopped,
-                        n_wanted = #wanted, rows = options.rows or ROWS }, Found)
+                        n_wanted = #wanted, rows = options.rows or ROWS }, found_type)
 end
 
 return M

@@ -14,6 +14,7 @@ local plural = require "cuttle.plural"
 local report = require "cuttle.find_report"
 local search = require "cuttle.find_search"
 local requests = require "cuttle.requests"
+local tiles = require "cuttle.tiles"
 local types = require "cuttle.types"
 local M = {}
 
@@ -194,8 +195,8 @@ end
 
 -- {====== The result ======
 
-local Found = { __name = "FoundSwizzle" }
-Found.__index = Found
+local found_type = tiles.new_type("FoundSwizzle", {},
+  { "layout", "best", "now", "candidates", "requests", "stopped" })
 
 local function bytes_of(request) return request.bytes * (request.parts and #request.parts or 1) end
 
@@ -295,7 +296,7 @@ local function remark(self)
     or "\nnothing helps: no layout tried has fewer conflicts; let the lanes access other elements"
 end
 
-function Found:__tostring()
+function found_type:__tostring()
   local shown, kinds = {}, {}
   for rank, candidate in ipairs(self.candidates) do
     if is_shown(self, rank, candidate, kinds) then
@@ -318,7 +319,7 @@ local function find(tensor, list, options, is_settled)
   return setmetatable({ name = tensor.name, dtype = tensor.dtype, requests = list,
                         candidates = done, best = done[1], layout = done[1].layout,
                         now = now, stopped = stopped, n_wanted = #wanted,
-                        rows = options.rows, is_settled = is_settled }, Found)
+                        rows = options.rows, is_settled = is_settled }, found_type)
 end
 
 -- {====== Asking ======

@@ -17,6 +17,7 @@ local predict = require "cuttle.predict"
 local l2_of = require "cuttle.profile_l2".l2_of
 local settle_costs = require("cuttle.profile_cost").settle
 local sources = require "cuttle.source_lines"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local SECTOR <const> = 32
@@ -26,8 +27,8 @@ local DEFAULT_SM <const> = 90
 local MAX_PATTERNS <const> = 64 -- of an access
 local MAX_JSON_PATTERNS <const> = 8
 
-local Profile = { __name = "Profile" }
-Profile.__index = Profile
+local Profile = {}
+local profile_type = tiles.new_type("Profile", Profile)
 
 local fail = require "cuttle.fail".of "profile"
 
@@ -397,7 +398,7 @@ function M.run(f, options, ...)
     kernels[i] = kernel_of(program, sm, device, function(n) return session:waves(i, n) end)
     kernels[i].sass = options.sass and sass_of(program, sm) or nil
   end
-  return setmetatable({ version = 1, sm = sm, kernels = kernels }, Profile), ok, message
+  return setmetatable({ version = 1, sm = sm, kernels = kernels }, profile_type), ok, message
 end
 
 -- Plain tables for json.lua, with a few patterns of each access.
@@ -439,7 +440,7 @@ function Profile:patterns(space)
   return out
 end
 
-function Profile:__tostring() return require "cuttle.profile_table".text(self) end
+function profile_type:__tostring() return require "cuttle.profile_table".text(self) end
 
 -- A page with the source beside the figures: written to a file, whose name is returned, or as text.
 function Profile:html(file) return require "cuttle.profile_page".page(self, file) end

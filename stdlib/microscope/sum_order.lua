@@ -6,6 +6,7 @@
 local internal = ...
 local lists = require "cuttle.lists"
 local plural = require "cuttle.plural"
+local tiles = require "cuttle.tiles"
 local M = {}
 
 local BEGIN <const>, TAKE <const>, WANT <const>, BYTE <const> = 0, 1, 2, 3
@@ -395,11 +396,10 @@ local function merged(levels)
   return out
 end
 
-local SumOrder = {}
-SumOrder.__index = SumOrder
-SumOrder.__name = "SumOrder"
+local order_type = tiles.new_type("SumOrder", {},
+  { "levels", "tree", "n_terms", "is_fixed", "tensor", "element" })
 
-function SumOrder:__tostring()
+function order_type:__tostring()
   local out = { ("%s%s: %s"):format(self.tensor, self.element, terms_text(self.n_terms)) }
   for i, level in ipairs(merged(self.levels)) do
     out[#out + 1] = ("%s%s"):format(("  "):rep(i), level_text(level))
@@ -421,7 +421,7 @@ local function order_of(walk, name, element, offset)
   local root = join(roots, name)
   local levels = levels_of(root)
   return setmetatable({ tensor = name, element = element, tree = root, levels = levels,
-    n_terms = count(root, {}), is_fixed = is_fixed(levels) }, SumOrder)
+    n_terms = count(root, {}), is_fixed = is_fixed(levels) }, order_type)
 end
 
 function M.sum_order(x, wanted, ...)
@@ -499,12 +499,12 @@ local function level_differs(a, b)
 end
 
 --- Did sum_order give it?
-function M.is_order(x) return getmetatable(x) == SumOrder end
+function M.is_order(x) return getmetatable(x) == order_type end
 
 local function check_order(x, i)
   if not M.is_order(x) then
     fail("same_order: argument %d is of type %s; expected a result of sum_order(launch, {C = "
-      .. "{5, 7}})", i, require("cuttle.tiles").type_name(x))
+      .. "{5, 7}})", i, tiles.type_name(x))
   end
 end
 

@@ -175,8 +175,7 @@ end
 local function digit_of(bar) return bar.what:match("(%d)%]?$") or "#" end
 
 local Timeline = {}
-Timeline.__index = Timeline
-Timeline.__name = "timeline"
+local timeline_type = tiles.new_type("timeline", Timeline, { "measured", "ranks" })
 
 --- What the time of each role goes to, and of what the percentages are.
 function Timeline:shares()
@@ -204,7 +203,7 @@ local function title_of(t)
     t.aligned and ", " .. t.aligned or "")
 end
 
-function Timeline:__tostring()
+function timeline_type:__tostring()
   local out, width = { title_of(self) }, NAME
   for _, row in ipairs(self.rows) do width = math.max(width, #row.name) end
   for _, row in ipairs(self.rows) do
@@ -280,7 +279,7 @@ local function timeline_of(events, barriers, rank, block, model, lines)
   return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
     busy = busy_of(products, player.cycles), model = player.model,
     copies = in_rows(of_rank(player.copies, rank)),
-    stores = in_rows(of_rank(player.stores, rank)) }, Timeline)
+    stores = in_rows(of_rank(player.stores, rank)) }, timeline_type)
 end
 
 local function append(list, more) table.move(more, 1, #more, #list + 1, list) end
@@ -330,7 +329,7 @@ local function timeline_of_ranks(recorded, names, block, model, lines)
   end
   return setmetatable({ block = block, cycles = player.cycles, rows = rows, products = products,
     busy = busy_of(products, player.cycles) / #ranks, model = player.model, copies = copies,
-    stores = stores, ranks = ranks }, Timeline)
+    stores = stores, ranks = ranks }, timeline_type)
 end
 
 local function predict(config, args, block, model, lines)
@@ -389,7 +388,7 @@ local function measured_of_ranks(parts, block, aligned)
   local _, ranks = counts_of(parts)
   local t = setmetatable({ block = block, cycles = cycles, rows = rows, products = {}, busy = 0,
     model = play.model, copies = {}, stores = {}, ranks = ranks, unit = "ns measured",
-    aligned = clocks.text(aligned) }, Timeline)
+    aligned = clocks.text(aligned) }, timeline_type)
   name_ranks(t, parts)
   return t
 end

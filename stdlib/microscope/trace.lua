@@ -229,10 +229,9 @@ local function what_text(line, tensors, grid)
 end
 
 local Trace = {}
-Trace.__index = Trace
-Trace.__name = "Trace"
+local trace_type = tiles.new_type("Trace", Trace)
 
-function Trace:__tostring()
+function trace_type:__tostring()
   local out = { ("%s%s: %s"):format(self.tensor, self.element, plural(#self.rows, "event")) }
   for _, block in ipairs(self.blocks) do
     out[#out + 1] = "block " .. index_text(block.number, self.grid)
@@ -261,7 +260,7 @@ end
 
 -- The page of the trace: trace_page.lua.
 function Trace:html(file)
-  if getmetatable(self) ~= Trace then fail("html: a trace was expected, as in T:html(file)") end
+  if getmetatable(self) ~= trace_type then fail("html: a trace was expected, as in T:html(file)") end
   local function crd_at(tensor, offset)
     local crd = tensor.crd_of(offset)
     return in_parens((nested(tensor.shape, crd)))
@@ -445,7 +444,7 @@ function M.trace(x, wanted, ...)
   local tensors = tensors_of(names, args, shared, rows)
   local found = setmetatable({ tensor = name, element = crd_text(crd), offset = offset, rows = rows,
     tensors = tensors, blocks = blocks_of(rows, tensors), sources = sources_of(rows),
-    grid = grid, block = block, open_ends = open_ends(rows, tensors, written) }, Trace)
+    grid = grid, block = block, open_ends = open_ends(rows, tensors, written) }, trace_type)
   if options.html ~= nil then found:html(options.html) end
   return found
 end

@@ -11,6 +11,7 @@ local store = require "cuttle.store"
 local M = {}
 
 local fail = require "cuttle.fail".fail
+local tiles = require "cuttle.tiles"
 
 -- {====== Rows ======
 
@@ -271,15 +272,15 @@ function M.text(row, key, place)
   return ("%s: %.4g ms"):format(text, row.ms)
 end
 
-local Explanation = { __name = "explanation" }
-function Explanation:__tostring() return ("%s: %s"):format(self.config, self.text) end
+local explanation_type = tiles.new_type("explanation", {}, { "device", "ms" })
+function explanation_type:__tostring() return ("%s: %s"):format(self.config, self.text) end
 
 --- What an operator's explain returns: {config =, key =, how =, text =, device =, ms =}, the last
 --- two of the row. It prints as a line.
 function M.explanation(config, key, row, place)
   return setmetatable({ config = config, key = key, how = row and row.how or "rule",
     text = M.text(row, key, place), device = row and row.device, ms = row and row.ms },
-    Explanation)
+    explanation_type)
 end
 
 return M

@@ -182,7 +182,7 @@ end)
 local function launch(made, n, ...) made{grid = cdiv(n, THREADS), block = THREADS}(...) end
 
 local Packed = {}
-local packed_type = tiles.new_type("packed weight", Packed, {})
+local packed_type = tiles.new_type("packed weight", Packed, { "zeros", "most_zero", "spread" })
 
 local known <const> = { "scale_type", "scales", "type", "zero_points" }
 

@@ -223,7 +223,7 @@ end
 -- {====== Optimizers ======
 
 local Optimizer = {}
-local optimizer_type = tiles.new_type("optimizer", Optimizer)
+local optimizer_type = tiles.new_type("optimizer", Optimizer, { "masters" })
 
 local creation_options <const> = { "masters", "seed", "stochastic" }
 

@@ -411,9 +411,10 @@ end
 
 tiles.add_pictures(methods)
 
-for _, name in ipairs { "text", "layout", "replicated", "part_layout", "part_view", "valid" } do
+for _, name in ipairs { "layout", "replicated", "part_layout", "part_view", "valid" } do
   methods[name] = M[name]
 end
+function methods.text(s) return M.text(s) end
 function methods.owner(s, coord) return M.owners(s, coord) end
 
 function sharding_type.__tostring(s)

@@ -23,6 +23,7 @@ M.session = nil
 
 local MODEL_SM <const> = 90 -- of the device that the model speaks of where none is named
 local fail = require "cuttle.fail".of "tune"
+local tiles = require "cuttle.tiles"
 
 -- A sandbox has no files and no standard error.
 local function say(format, ...)
@@ -30,8 +31,7 @@ local function say(format, ...)
 end
 
 local Tuned = {}
-Tuned.__index = Tuned
-Tuned.__name = "tuned function"
+local tuned_type = tiles.new_type("tuned function", Tuned, { "tried", "runs", "seconds" })
 
 -- {====== Where it runs ======
 
@@ -322,12 +322,12 @@ local function run_of(self, candidate)
 end
 
 local function check_self(self, name)
-  if getmetatable(self) ~= Tuned then
+  if getmetatable(self) ~= tuned_type then
     fail("%s is a method; write tuned:%s(x, y), with a colon", name, name)
   end
 end
 
-function Tuned:__call(...) return run_of(self, pick(self, ...).candidate)(...) end
+function tuned_type:__call(...) return run_of(self, pick(self, ...).candidate)(...) end
 
 --- The configuration for these arguments, and the result that chose it, or nil.
 function Tuned:config(...)
@@ -351,7 +351,7 @@ function Tuned:tune(...)
 end
 
 -- What is known, as a table: of equal results of several files one.
-function Tuned:__tostring()
+function tuned_type:__tostring()
   local rows = store.distinct(rows_of(self))
   if #rows == 0 then
     return ("%s: %s, no results"):format(self.name, plural(#self.candidates, "configuration"))
@@ -397,7 +397,7 @@ function M.tune(f, space, options)
   local contract = bits.contract(options.bits, candidates, fail)
   return setmetatable({ f = f, candidates = candidates, options = options, contract = contract,
     key = keys.new(options.key), source = bits.source(sources.hash(f), options.bits, contract),
-    name = options.name or sources.place(f), script = script_of(f), picked = {} }, Tuned)
+    name = options.name or sources.place(f), script = script_of(f), picked = {} }, tuned_type)
 end
 
 return M

@@ -48,24 +48,7 @@ end
 
 -- {====== Each method and field of an object has one ======
 
-local some_kernel = kernel("nothing", function() end)
-local some_copy = tiled_copy(atom("UniversalCopy<u32>", f32), 8)
-local some_sums
-kernel("sums", function(A) some_sums = accumulator(A, A) end, {static_shapes = true}){grid = 1,
-  block = 32}(zeros(f16, {16, 16}))
-local some_rank
-mesh{data = 1}:run(function(r) some_rank = r end)
-local samples = {
-  Accumulator = some_sums, Layout = L"4:1", Tensor = zeros(f32, 4), Kernel = some_kernel,
-  Launch = some_kernel{grid = 1, block = 1}, DType = f32, Basis = E(0), Index = threadIdx,
-  Swizzle = swizzle(1, 0, 1), Tuple = shape"(2,3)", Any = _,
-  Atom = atom"SM75_16x8x8_F16F16F16F16_TN", TiledMMA = tiled_mma"UniversalFMA<f32>",
-  ThrMMA = tiled_mma"UniversalFMA<f32>":get_slice(0), TiledCopy = some_copy,
-  ThrCopy = some_copy:get_slice(0),
-  Mesh = mesh{data = 2}, Sharding = mesh{data = 2}:sharding({4}, "(M@data)"),
-  Sharded = shard(zeros(f32, 4), "(M@data)", mesh{data = 1}), Rank = some_rank,
-  Plan = mesh{data = 2}:plan(f32, {4}, "(M@data)", "(M)"),
-}
+local samples = dofile "tests/support/samples.lua"
 
 -- What an object has, by the lists that completion reads as well.
 local function members_of(object)
@@ -106,10 +89,8 @@ end
 -- {====== Each entry is of something ======
 
 local is_type = {
-  Reference = true, Graph = true, Stream = true, Event = true, CudaKernel = true, Trace = true,
-  Timeline = true, FoundSwizzle = true, FoundLayout = true, Mbarrier = true,
-  PipelineState = true, NamedBarrier = true, TunedFunction = true,
-  SumOrder = true,
+  Reference = true, Graph = true, CudaKernel = true,
+  FoundSwizzle = true, Mbarrier = true, PipelineState = true, NamedBarrier = true,
 }
 for class in pairs(samples) do is_type[class] = true end
 

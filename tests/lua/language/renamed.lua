@@ -23,7 +23,7 @@ prompt {
   'L"(2,3)":mode(1)',          -- expect: a layout has no field 'mode'; mode is named get_mode since 0.1
   "zeros(i32, {2, 3}):group(0, 2)",        -- expect: a tensor has no field 'group'; group is named group_modes since 0.1
   'tiled_mma("SM80_16x8x16_F32F16F16F32_TN"):get_thread_slice(0)',
-  -- expect: (method 'get_thread_slice'); get_thread_slice is named get_slice since 0.1
+  -- expect: a tiled_mma has no field 'get_thread_slice'; get_thread_slice is named get_slice since 0.1
   'kernel("k", function(x) grid_barrier() end){grid = 1, block = 1}(zeros(i32, 4))',
   -- expect: (global 'grid_barrier'); grid_barrier is named sync_grid since 0.1
   "local t = {} t.seed(1)",    -- expect: (field 'seed')
