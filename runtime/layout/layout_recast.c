@@ -62,6 +62,30 @@ static bool has_adjacent(CtLayout a) {
   return false;
 }
 
+static bool has_one_element(CtLayout a) {
+  for (CtLeaves w = ct_layout_leaves(a); ct_next_leaf(&w);) {
+    if (!ct_is_const(w.shape->i, 1)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* A single element, whatever its strides: its parts are adjacent along the first mode. */
+static CtLayout downcast_one(CtAlg *g, CtLayout a, int64_t n) {
+  CtBuild b;
+  ct_build_init_layout(&b, g, "downcast");
+  ct_build_layout(&b, a);
+  for (uint32_t i = 0; al_ok(g) && i < b.len; i++) {
+    if (ct_is_leaf(&b.tree[0][i])) {
+      b.tree[0][i].i = ct_int(n);
+      b.tree[1][i].i = ct_int(1);
+      break;
+    }
+  }
+  return ct_build_take_layout(&b);
+}
+
 CtLayout al_plain_upcast(CtAlg *g, CtLayout a, int64_t n) {
   check_cast(g, "upcast", a, n);
   return cast(g, "upcast", a, n, upcast_mode);
@@ -70,6 +94,9 @@ CtLayout al_plain_upcast(CtAlg *g, CtLayout a, int64_t n) {
 CtLayout al_plain_downcast(CtAlg *g, CtLayout a, int64_t n) {
   check_cast(g, "downcast", a, n);
   if (al_ok(g) && !has_adjacent(a)) {
+    if (has_one_element(a)) {
+      return downcast_one(g, a, n);
+    }
     al_fail(g, CT_EINVAL, "downcast: no stride is 1 in %s; smaller elements need adjacent ones",
             al_show_layout(g, a));
   }

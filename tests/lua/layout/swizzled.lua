@@ -39,3 +39,7 @@ local R, I = right_inverse(S), left_inverse(S)
 for i = 0, 63 do
   assert(S(R(i)) == i and I(S(i)) == i)
 end
+
+-- A single element has its parts side by side, whatever its stride.
+print(downcast("1:0", 4), downcast("(1,1):(0,5)", 2), recast(from_table(f32, {1}), u16).layout)
+-- expect: 4:1	(2,1):(1,5)	2:1

@@ -288,6 +288,13 @@ end
 -- expect: true	true	true
 -- expect: f8e4m3	448.0	true
 
+do -- columns that 2 divides and 4 does not, in the registers of a block
+  local x, w = data(bf16, 2, 10002), data(bf16, 10002)
+  print((allclose(rows.rms_norm(x, w, EPSILON),
+    rows.rms_norm(reference.cast(x, f32), w, EPSILON), {rtol = 1e-2})))
+end
+-- expect: true
+
 do -- the halves of heads turn together; results in place
   local x, angle = data(f32, 2, 5, 3, 8), data(f32, 5, 1, 4)
   local cos, sin = zeros(f32, row_major{5, 1, 4}), zeros(f32, row_major{5, 1, 4})
