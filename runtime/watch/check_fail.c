@@ -31,7 +31,8 @@ static CtCheckKind kind_of_fail(CtFailKind kind) {
     case CT_FAIL_TMA_START: return CT_CHECK_MISALIGNED;
     case CT_FAIL_WAITS:
     case CT_FAIL_GRID:
-    case CT_FAIL_DEADLOCK: return CT_CHECK_DEADLOCK;
+    case CT_FAIL_DEADLOCK:
+    case CT_FAIL_ENDLESS: return CT_CHECK_DEADLOCK;
     case CT_FAIL_NONE:
     case CT_FAIL_ZERO:
     case CT_FAIL_STEP:

@@ -143,8 +143,13 @@ static inline int ct_first_lane(uint32_t mask) { return __builtin_ctz(mask); }
 typedef enum CtSpin {
   CT_SPIN_NOT,
   CT_SPIN_WAIT, /* its iterations change only variables and what atomic operations change */
-  CT_SPIN_WORK  /* its iterations may change more: such a loop is never stuck */
+  CT_SPIN_WORK, /* its iterations may change more: such a loop is never stuck */
+  CT_SPIN_ALONE /* it does not wait, and how it goes on depends on its own variables alone */
 } CtSpin;
+
+static inline bool ct_spin_waits(int64_t imm) {
+  return imm == CT_SPIN_WAIT || imm == CT_SPIN_WORK;
+}
 
 /* Events that order warps. A watcher hears of each after it has taken place. */
 typedef enum CtSyncKind {

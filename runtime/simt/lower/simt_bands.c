@@ -12,7 +12,7 @@ bool ct_low_has_bands(const CtSimtProgram *p) {
   bool rereads = false;
   for (uint32_t i = p->body; i < p->n_code; i++) {
     const CtIn *in = &p->code[i];
-    if (in->u.op == CT_SIMT_ATOMIC || (in->u.op == CT_SIMT_AGAIN && in->imm != CT_SPIN_NOT)) {
+    if (in->u.op == CT_SIMT_ATOMIC || (in->u.op == CT_SIMT_AGAIN && ct_spin_waits(in->imm))) {
       return false;
     }
     last_read = reads_global(p, in) ? i + 1 : last_read;

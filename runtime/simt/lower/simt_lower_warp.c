@@ -170,6 +170,7 @@ void ct_low_wraps(CtLow *l, CtVal v) {
 typedef struct Body {
   const CtIr *ir;
   bool reads, atomics, works;
+  bool is_open; /* what others write, or the time, may decide how it goes on */
 } Body;
 
 static bool is_shared_buf(const CtIr *ir, uint32_t buf) {
@@ -177,8 +178,22 @@ static bool is_shared_buf(const CtIr *ir, uint32_t buf) {
   return ir->bufs[buf].space != CT_REGISTER && ir->bufs[buf].is_written;
 }
 
+static bool is_closed(const CtIr *ir, const CtInst *inst) {
+  static const CtOp closed[] = {CT_OP_STORE, CT_OP_GET,    CT_OP_SET,
+                                CT_OP_PRINT, CT_OP_WITHIN, CT_OP_WRAPS};
+  CtOp op = (CtOp)inst->op;
+  CtOpClass cls = ct_ops[op].cls;
+  bool is = cls == CT_CLS_PURE || cls == CT_CLS_REGION || cls == CT_CLS_JUMP ||
+            (op == CT_OP_LOAD && !ir->may_overlap && !is_shared_buf(ir, (uint32_t)inst->imm.i));
+  for (size_t i = 0; i < CT_ARRAY_LEN(closed); i++) {
+    is = is || op == closed[i];
+  }
+  return is;
+}
+
 static void look(Body *b, const CtInst *inst) {
   CtOp op = (CtOp)inst->op;
+  b->is_open = b->is_open || !is_closed(b->ir, inst);
   if (ct_op_is_atomic(op)) {
     b->atomics = true;
   } else if (op == CT_OP_MBAR_TEST) { /* WAIT stops the warp by itself */
@@ -215,5 +230,8 @@ CtSpin ct_low_spin(const CtLow *l, CtVal loop) {
   if (inst->op != CT_OP_LOOP) {
     return b.atomics ? CT_SPIN_WORK : CT_SPIN_NOT;
   }
-  return !b.atomics && !b.reads ? CT_SPIN_NOT : b.works ? CT_SPIN_WORK : CT_SPIN_WAIT;
+  return !b.is_open               ? CT_SPIN_ALONE
+         : !b.atomics && !b.reads ? CT_SPIN_NOT
+         : b.works                ? CT_SPIN_WORK
+                                  : CT_SPIN_WAIT;
 }

@@ -19,7 +19,7 @@ static bool reads_global(const CtSimtProgram *p, const CtIn *end) {
 static bool is_meeting(const CtSimtProgram *p, const CtIn *in) {
   switch (in->u.op) {
     case CT_SIMT_GRID_BARRIER: return true;
-    case CT_SIMT_AGAIN: return in->imm != CT_SPIN_NOT && reads_global(p, in);
+    case CT_SIMT_AGAIN: return ct_spin_waits(in->imm) && reads_global(p, in);
     case CT_SIMT_TMA: return p->tmas[in->imm].reduce != 0 || p->tmas[in->imm].is_cancel;
     default: break;
   }

@@ -6,7 +6,9 @@ static inline const CtIn *jump(const CtIn *in) { return in + (int32_t)in->c; }
 
 /* The back edge of a loop. */
 static inline const CtIn *again(const CtIn *in, CtWarp *w) {
-  return in->imm == CT_SPIN_NOT ? jump(in) : ct_simt_spin(in, jump(in), w);
+  return in->imm == CT_SPIN_NOT     ? jump(in)
+         : in->imm == CT_SPIN_ALONE ? ct_simt_alone(in, jump(in), w)
+                                    : ct_simt_spin(in, jump(in), w);
 }
 
 HANDLER(END) {

@@ -459,6 +459,12 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
           who);
     case CT_FAIL_TMEM_LANES: return report_tmem_lanes(worker, err);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
+    case CT_FAIL_ENDLESS:
+      return ct_fail(
+          err, CT_EINVAL,
+          "endless loop: an iteration changes nothing that the loop's condition depends on, %s; "
+          "change a variable of the condition in the loop",
+          who);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NAMED_LANES:
       return report_lanes(worker, code_of(worker->job, f->in)->c, "named_barrier", "warp", err);

@@ -50,6 +50,7 @@ typedef enum CtFailKind {
   CT_FAIL_WAITS,        /* warps wait at barriers, and nobody is left to complete them */
   CT_FAIL_GRID,         /* blocks wait at the grid's barrier, and nobody is left to come there */
   CT_FAIL_DEADLOCK,     /* loops wait for memory that nothing can change */
+  CT_FAIL_ENDLESS,      /* a loop changes nothing that decides when it ends */
   CT_FAIL_REPEATS,      /* a watcher has seen an access outside too often; off: how often */
   CT_FAIL_STOPPED       /* another block failed, or an interrupt */
 } CtFailKind;
@@ -293,6 +294,9 @@ static inline const CtTable *ct_simt_table(const CtWarp *w, uint32_t mode) {
 }
 /* simt_spin.c: an iteration of a loop that may be waiting; `next` is its beginning. */
 const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
+
+/* The same, of a loop of kind CT_SPIN_ALONE: fails if it is endless. */
+const CtIn *ct_simt_alone(const CtIn *in, const CtIn *next, CtWarp *w);
 /* Call it after all warps ran that could, since n_changes was `changes`. Can no warp of the
    launch ever go on? Then it records the failure and returns true. */
 bool ct_simt_is_stuck(CtWorker *k, uint64_t changes);

@@ -26,13 +26,16 @@
 
    Invariant: if all workers are stuck as of n, and n changes have been made, nothing will ever
    change. That is a deadlock. There is no time limit in this, so no slow kernel is taken for a
-   deadlock. Only the worker with the lowest block reports it. */
+   deadlock. Only the worker with the lowest block reports it.
+
+   Endless. A loop of kind CT_SPIN_ALONE reads nothing that anybody writes. So if one whole iteration
+   leaves the warp in the same state, all others will. */
 #include "simt_plan.h"
 #include "simt_team.h"
 
 #include <string.h>
 
-enum { TURNS = 16 };
+enum { TURNS = 16, ALONE_TURNS = 1 << 14 };
 
 /* The state of a warp: a hash of its lanes and of all its slots. */
 static uint64_t state_of(const CtWarp *w) {
@@ -66,6 +69,20 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w) {
     }
   }
   return NULL;
+}
+
+const CtIn *ct_simt_alone(const CtIn *in, const CtIn *next, CtWarp *w) {
+  if (++w->n_turns % ALONE_TURNS != 0 || ct_simt_is_together(w->worker->job->group)) {
+    return next;
+  }
+  uint64_t state = state_of(w);
+  const CtIn *at = next;
+  do {
+    at = at->u.handler(at, w);
+  } while (at != NULL && at >= next && at < in);
+  return at == in && w->mask != 0 && state_of(w) == state
+             ? ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_ENDLESS)
+             : at;
 }
 
 /* Can a warp of the team's blocks run on without waiting, or did one come to a wait or past one? */
