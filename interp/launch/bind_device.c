@@ -28,16 +28,21 @@ typedef struct Handle {
   uint32_t number; /* of the CPU engine: in StateOrder */
 } Handle;
 
-static Handle *check_handle(lua_State *L, int idx, const char *type) {
+/* `op` is the beginning of a message, such as "wait: ", or "". */
+static Handle *check_handle_of(lua_State *L, int idx, const char *op, const char *type) {
   Handle *h = luaL_testudata(L, idx, type);
   if (h == NULL) {
-    diag_error(L, "a%s %s was expected, got %s", type[0] == 'e' ? "n" : "", type,
+    diag_error(L, "%sa%s %s was expected, got %s", op, type[0] == 'e' ? "n" : "", type,
                diag_push_kind(L, idx));
   }
   if (!h->is_open) {
     diag_error(L, "the %s is closed", type);
   }
   return h;
+}
+
+static Handle *check_handle(lua_State *L, int idx, const char *type) {
+  return check_handle_of(L, idx, "", type);
 }
 
 /* Two handles that are used together. */
@@ -164,23 +169,23 @@ static void wait_in(lua_State *L, const Handle *stream, const Handle *event) {
 
 static int stream_wait(lua_State *L) { /* stream:wait(event) */
   const Handle *h = check_handle(L, 1, STREAM_TYPE);
-  wait_in(L, h, check_handle(L, 2, EVENT_TYPE));
+  wait_in(L, h, check_handle_of(L, 2, "wait: ", EVENT_TYPE));
   return 0;
 }
 
-static const Handle *opt_stream(lua_State *L, int idx) {
-  return lua_isnoneornil(L, idx) ? NULL : check_handle(L, idx, STREAM_TYPE);
+static const Handle *opt_stream(lua_State *L, const char *op) {
+  return lua_isnoneornil(L, 2) ? NULL : check_handle_of(L, 2, op, STREAM_TYPE);
 }
 
 static int event_wait(lua_State *L) { /* event:wait([stream]) */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
-  wait_in(L, opt_stream(L, 2), h);
+  wait_in(L, opt_stream(L, "wait: "), h);
   return 0;
 }
 
 static int event_record(lua_State *L) { /* event:record([stream]) */
   Handle *h = check_handle(L, 1, EVENT_TYPE);
-  const Handle *s = opt_stream(L, 2);
+  const Handle *s = opt_stream(L, "record: ");
   if (s != NULL) {
     check_one_device(L, s, h);
   }
@@ -208,7 +213,7 @@ static int event_synchronize(lua_State *L) {
 
 static int event_elapsed(lua_State *L) { /* start:elapsed(stop): milliseconds */
   const Handle *h = check_handle(L, 1, EVENT_TYPE);
-  const Handle *stop = check_handle(L, 2, EVENT_TYPE);
+  const Handle *stop = check_handle_of(L, 2, "elapsed: ", EVENT_TYPE);
   double ms = stop->ms - h->ms;
   state_host_waits(L, "event:elapsed");
   if (h->device != stop->device) {

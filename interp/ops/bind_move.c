@@ -23,6 +23,9 @@ static CtDevice *check_device(lua_State *L, int idx) {
   }
   bool is_numbered = sscanf(text, "cuda:%3d%n", &ordinal, &end) == 1 && text[end] == '\0';
   if (strcmp(text, "cuda") != 0 && (!is_numbered || ordinal < 0)) {
+    if (*text != '\0') {
+      diag_error(L, "to: '%s' is not a device; \"cpu\", \"cuda\" or \"cuda:1\" was expected", text);
+    }
     diag_type_error(L, idx, "to", "\"cpu\", \"cuda\" or \"cuda:1\"");
   }
   diag_try(L, state_check_device(state_of(L), text, diag_err(L)));

@@ -125,14 +125,24 @@ const char *diag_push_kind(lua_State *L, int idx) {
   return lua_pushstring(L, kind_of_type(type));
 }
 
+/* How many arguments the user has not counted: 1 of a method, as in x:f(...), whose first one is x. */
+static int n_before(lua_State *L) {
+  lua_Debug ar;
+  return lua_getstack(L, 0, &ar) != 0 && lua_getinfo(L, "n", &ar) != 0 &&
+         strcmp(ar.namewhat, "method") == 0;
+}
+
 void diag_check_count(lua_State *L, const char *op, int given, int n) {
   while (given > n && lua_isnil(L, given)) {
     given--;
   }
-  if (given > n) {
+  int before = given > n && n > 0 ? n_before(L) : 0;
+  if (given > n && n == before) {
+    diag_error(L, "%s: %d arguments; none was expected", op, given - before);
+  } else if (given > n) {
     diag_error(
         L, "%s: %d arguments; %d were expected; a call in parentheses returns only its first value",
-        op, given, n);
+        op, given - before, n - before);
   }
 }
 
@@ -142,11 +152,12 @@ void diag_take_args(lua_State *L, const char *op, int n) {
 }
 
 int diag_type_error(lua_State *L, int arg, const char *op, const char *expected) {
+  int counted = arg > 1 ? arg - n_before(L) : arg;
   if (lua_isnone(L, arg) || (lua_isnil(L, arg) && lua_gettop(L) == arg)) {
-    return diag_error(L, "%s: argument %d is missing%s; %s was expected", op, arg,
+    return diag_error(L, "%s: argument %d is missing%s; %s was expected", op, counted,
                       lua_isnil(L, arg) ? " or nil" : "", expected);
   }
-  return diag_kind_error(L, arg, arg, op, expected);
+  return diag_kind_error(L, arg, counted, op, expected);
 }
 
 const char *diag_check_name(lua_State *L, int idx, const char *op, const char *what) {

@@ -225,7 +225,12 @@ static int uniform(lua_State *L) {
   diag_take_args(L, "rand", 4);
   const Tensor *t = push_tensor(L, "rand");
   Uniform u = {&state_of(L)->rand, elem_of(t->dtype, 0), elem_of(t->dtype, default_end(t->dtype))};
-  if (!lua_isnil(L, 3) || !lua_isnil(L, 4)) {
+  if (lua_isnil(L, 3) != lua_isnil(L, 4)) {
+    return diag_error(L,
+                      "rand: the range has one end; rand(dtype, shape, lo, hi) was expected, and a "
+                      "shape of several modes is a table: {4, 8}");
+  }
+  if (!lua_isnil(L, 3)) {
     u.lo = check_elem(L, 3, t->dtype, "rand");
     u.hi = check_end(L, 4, t->dtype);
   }
@@ -305,7 +310,7 @@ static CtStatus check_entry(const Table *t, int level, CtErr *err) {
                    luaL_typename(t->L, -1));
   }
   if ((int64_t)lua_rawlen(t->L, -1) != t->n[level + 1]) {
-    return ct_fail(err, CT_EINVAL, "%s has %llu entries; expected %lld, as the first one has", name,
+    return ct_fail(err, CT_EINVAL, "%s has length %llu; expected %lld, as the first one has", name,
                    (unsigned long long)lua_rawlen(t->L, -1), (long long)t->n[level + 1]);
   }
   return CT_OK;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "interp/state/diag.h"
 #include "runtime/base/convert.h"
 #include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
@@ -66,8 +67,10 @@ void elem_push(lua_State *L, CtDtype dtype, Elem e) {
 }
 
 static CtStatus wrong_type(lua_State *L, int idx, CtDtype dtype, const char *expected, CtErr *err) {
-  return ct_fail(err, CT_EINVAL, "got a %s, but the elements are %s; expected %s",
-                 luaL_typename(L, idx), ct_dtypes[dtype].name, expected);
+  ct_fail(err, CT_EINVAL, "got %s, but the elements are %s; expected %s", diag_push_kind(L, idx),
+          ct_dtypes[dtype].name, expected);
+  lua_pop(L, 1);
+  return CT_EINVAL;
 }
 
 static CtStatus int_from_lua(lua_State *L, int idx, CtDtype dtype, Elem *out, CtErr *err) {

@@ -18,10 +18,10 @@ print(x[0])                                               -- expect: 489.0
 s:close()
 s:close()
 print((select(2, pcall(again, x, 1)):gsub("^.-: ", "")))                -- expect: the stream is closed
-print((select(2, pcall(other.wait, other, s)):match "an event was expected, got a stream")) -- expect: an event was expected, got a stream
+print((select(2, pcall(other.wait, other, s)):match "wait: an event was expected, got a stream")) -- expect: wait: an event was expected, got a stream
 first:close()
 print((select(2, pcall(first.record, first)):gsub("^.-: ", "")))        -- expect: the event is closed
 local mark = event():record(other)
 mark:wait()
 mark:wait(other)
-print((select(2, pcall(mark.wait, mark, mark)):match "a stream was expected, got an event")) -- expect: a stream was expected, got an event
+print((select(2, pcall(mark.wait, mark, mark)):match "wait: a stream was expected, got an event")) -- expect: wait: a stream was expected, got an event

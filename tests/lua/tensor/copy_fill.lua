@@ -46,5 +46,11 @@ try(function() copy(A, V) end)
 try(function() copy(A) end)
 -- expect: fill: got a string, but the elements are f32; expected a number
 try(function() fill(A, "x") end)
--- expect: to: argument 2 is a string; "cpu", "cuda" or "cuda:1" was expected
+-- expect: to: 'gpu' is not a device; "cpu", "cuda" or "cuda:1" was expected
 try(function() A:to("gpu") end)
+-- expect: to: argument 1 is a number; "cpu", "cuda" or "cuda:1" was expected
+try(function() A:to(1) end)
+-- expect: to: 2 arguments; 1 was expected; a call in parentheses returns only its first value
+try(function() A:to("cpu", 1) end)
+-- expect: to: 3 arguments; 2 were expected; a call in parentheses returns only its first value
+try(function() A.to(A, "cpu", 1) end)

@@ -18,7 +18,7 @@ print(arange(i32, "(2,(2,2)):(1,(2,4))"):totable()[2][4]) -- expect: 7
 local function try(f, ...)
   print((select(2, pcall(f, ...)):gsub("^[^:]*:%d+: ", "")))
 end
--- expect: from_table: t[2] has 1 entries; expected 2, as the first one has
+-- expect: from_table: t[2] has length 1; expected 2, as the first one has
 try(from_table, f32, {{1, 2}, {3}})
 -- expect: from_table: t[2] is a number; expected a table, as the first entry is
 try(from_table, f32, {{1, 2}, 3})

@@ -33,7 +33,7 @@ try(function() C[{5, 9}] = 1 end)
 try(function() return C(_, 8) end)
 -- expect: C[{1,2}]: got a string, but the elements are f32; expected a number
 try(function() C[{1, 2}] = "1" end)
--- expect: C[{1,2}]: got a nil, but the elements are f32; expected a number
+-- expect: C[{1,2}]: got nil, but the elements are f32; expected a number
 try(function() C[{1, 2}] = nil end)
 -- expect: A[3]: 1.5 is not an integer; the elements are i32
 try(function() A[3] = 1.5 end)
