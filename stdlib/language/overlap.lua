@@ -31,6 +31,11 @@ local function modes_of(t)
   return joined(out)
 end
 
+--- Have two tensors the same first byte?
+function M.begin_together(a, b)
+  return internal.launch.address(a) == internal.launch.address(b)
+end
+
 -- The first byte, and the one behind the last; of one without elements the same twice.
 local function span_of(t)
   local first, n = internal.launch.address(t.tensor), 1

@@ -19,6 +19,7 @@
 local internal = ...
 local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
+local overlap = require "cuttle.overlap"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
 local shapes = require "cuttle.attention_shapes"
@@ -332,7 +333,7 @@ local function are_columns(K, V)
       return false
     end
   end
-  return size(V, 1) <= size(K, 1) and internal.launch.address(K) == internal.launch.address(V)
+  return size(V, 1) <= size(K, 1) and overlap.begin_together(K, V)
 end
 
 local function new_problem(q, k, v, options)

@@ -1,6 +1,5 @@
 -- row_results.lua: the results of a row_kernel: their shapes and types, and whether those that are
 -- given can hold them.
-local internal = ...
 local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
 local on_device = require "cuttle.operator_device"
@@ -51,7 +50,7 @@ end
 local function is_in_place(result, input, extents)
   if result.kind ~= "elements" or input.kind ~= "elements"
     or result.tensor.dtype.bytes ~= input.tensor.dtype.bytes
-    or internal.launch.address(result.tensor) ~= internal.launch.address(input.tensor) then
+    or not overlap.begin_together(result.tensor, input.tensor) then
     return false
   end
   return reader.as_rows(result, extents).layout == reader.as_rows(input, extents).layout
