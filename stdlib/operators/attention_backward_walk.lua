@@ -3,13 +3,14 @@
 -- and first queries are loaded while the last one's sums are stored. The first tile of a block is
 -- the one with its number. Then the thread that loads takes the next tile that nobody has, by a
 -- counter in global memory, and tells the other warps in shared memory.
+local arrive = require "cuttle.warp_arrive"
 local n_sms = require "cuttle.profile_device".n_sms
 local on_device = require "cuttle.operator_device"
 local tail = require "cuttle.attention_backward_tail"
 local tiles_of = require "cuttle.attention_backward_tiles"
 local M = {}
 
-local WARP <const>, SLOTS <const> = 32, 2
+local SLOTS <const> = 2
 
 local function sms_of(p, config) return config.n_sms or n_sms(on_device.target(p.device)) end
 
@@ -72,8 +73,7 @@ function M.each_told_tile(variant, args, shared_numbers, f)
     f(own_of(variant, args, number))
     s.full[state.slot]:wait(state.parity)
     number = tiles_of.of_first_lane(s.numbers[state.slot])
-    sync_warp()
-    if threadIdx.x % WARP == 0 then s.empty[state.slot]:arrive() end
+    arrive(s.empty[state.slot])
     state:advance()
   end
 end

@@ -16,6 +16,7 @@
 -- a fourth group (attention_decode_latent_load.lua), nil: there is none; narrow: keys of 8 bits.
 -- With a fourth group there are two slots, and the groups with sums do not wait for scores. Their
 -- products are of half of their columns then: ptxas gives 512 threads no registers for more.
+local arrive = require "cuttle.warp_arrive"
 local latent = require "cuttle.attention_decode_latent"
 local merge = require "cuttle.attention_decode_merge"
 local pages = require "cuttle.attention_decode_pages"
@@ -115,12 +116,6 @@ local function each_tile(piece, n, f)
     end
     left = left - n * KEYS
   end
-end
-
--- The lane's warp has come.
-local function arrive(bar)
-  sync_warp()
-  if threadIdx.x % WARP == 0 then bar:arrive() end
 end
 
 -- {====== A warp that loads ======

@@ -2,9 +2,10 @@
 -- keys of 8 bits numbers of f16, times their scale. TMA brings chunks of 128 columns to memory of
 -- their own, and 64 columns of the queries' type to their place. The group's warps bring chunks
 -- to the tile's slot as soon as that is empty, and then let the next tile's chunk come.
-local internal = ...
+local arrive = require "cuttle.warp_arrive"
 local merge = require "cuttle.attention_decode_merge"
 local narrow = require "cuttle.attention_decode_narrow"
+local overlap = require "cuttle.overlap"
 local pages = require "cuttle.attention_decode_pages"
 local tma = require "cuttle.tma_rules"
 local M = {}
@@ -19,19 +20,13 @@ local N_SCALES <const> = 2 -- tiles whose scales there is room for
 
 M.bytes = KEYS * CHUNKS * (COLUMNS + 4 * N_SCALES) + 16 * CHUNKS
 
--- Are they views of the same memory?
-local function is_one(a, b)
-  return tostring(a.layout) == tostring(b.layout)
-    and internal.launch.address(a) == internal.launch.address(b)
-end
-
 --- Why it cannot load these keys, or nil. A key has one set of scales, as its values are its own
 --- columns.
 function M.trouble(p, modes)
   local has_scales = p.k_groups or p.v_groups or p.scaled
   if not p.K_rope then return "its kernel computes keys with k_rope" end
   if has_scales and not (p.k_groups == CHUNKS and p.v_groups == CHUNKS
-    and is_one(p.k_scale, p.v_scale)) then
+    and p.k_scale.layout == p.v_scale.layout and overlap.begin_together(p.k_scale, p.v_scale)) then
     return "its kernel takes one tensor of 4 scales of each key, as k_scale and v_scale"
   end
   return tma.trouble(p.K_rope, "k_rope", modes, 2, 0)
@@ -127,11 +122,6 @@ function Loader:convert(c, slot)
       self:widen(words, by, c * PANELS + panel, row, slot)
     end
   end
-end
-
-local function arrive(bar)
-  sync_warp()
-  if threadIdx.x % WARP == 0 then bar:arrive() end
 end
 
 --- Before the first tile of a piece.

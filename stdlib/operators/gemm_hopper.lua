@@ -32,6 +32,7 @@
 --   transposes  another kernel copies A first, contiguous along K (gemm_hopper_transpose.lua)
 --   gathers    for nested matrices and rows by an index, which the group that loads gathers
 --              (gemm_hopper_nested.lua)
+local arrive = require "cuttle.warp_arrive"
 local indexed = require "cuttle.gemm_indexed"
 local multiply = require "cuttle.gemm_hopper_multiply"
 local nested = require "cuttle.gemm_hopper_nested"
@@ -213,8 +214,7 @@ local function load_scales(variant, plan, block, scales)
       local slot = state.slot
       block.empty[slot]:wait(state.parity)
       put(block.scales(_, slot))
-      sync_warp()
-      if threadIdx.x % WARP == 0 then block.full[slot]:arrive() end
+      arrive(block.full[slot])
       ask(min(k + 1, block.k_tiles - 1))
       state:advance()
     end

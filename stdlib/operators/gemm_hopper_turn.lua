@@ -7,6 +7,7 @@
 -- square takes the same memory. A lane transposes blocks of 4x4 elements. Block (i,j) of a square
 -- goes to the place of (j,i), and i ~ j is the same for both. So a step, which has all blocks of
 -- one or more values of i ~ j, writes only what it has read. Nor do lanes have bank conflicts.
+local arrive = require "cuttle.warp_arrive"
 local lists = require "cuttle.lists"
 local M = {}
 
@@ -148,8 +149,7 @@ function M.each_slot(variant, block, each_tile, f)
       local slot = state.slot
       block.full[slot]:wait(state.parity)
       f(slot, k, part)
-      sync_warp()
-      if threadIdx.x % WARP == 0 then block.turned.full[slot]:arrive() end
+      arrive(block.turned.full[slot])
       state:advance()
     end
   end)

@@ -29,6 +29,7 @@
 --   last     columns that are multiplied where a group has no more, if they are not LEAST
 --   orders    with glu: C is stored in the order of the codes of a weight that multiplies it next,
 --             as activations of so many bits
+local arrive = require "cuttle.warp_arrive"
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local formats = require "cuttle.packed_formats"
@@ -320,8 +321,7 @@ local function take(lane, block, s, i, held)
   if i == 0 then block.coded_full[slot]:wait(parity) end
   make_numbers(lane, { strip = lane.strip + i * WARPS, slot = slot }, held)
   if i == lane.plan.high - 1 then
-    sync_warp()
-    if lane.lane == 0 then block.coded_empty[slot]:arrive() end
+    arrive(block.coded_empty[slot], lane.lane)
     if not lane.plan.is_fixed then lane.coded:advance() end
   end
 end
