@@ -15,6 +15,7 @@
      _host.driver()       which CUDA the driver of the device in use has, as "CUDA 13.0"; nil on the CPU engine
      _host.program()      where the running program's file lies; nil where the system does not tell. A sandboxed
                      script does not learn it
+     _launch.can_compile()  is there an NVRTC?
      _launch.is_watched()   does somebody look at launches of the CPU engine?
      _launch.call(f, ...)   calls f, in which no coroutine may yield: what it has begun, it ends
      _launch.emit_sm()      under `cuttle emit` and `export` the compute capability that the source is for, times 10, else
@@ -218,6 +219,13 @@ static int driver(lua_State *L) {
   return 1;
 }
 
+/* The disk cache answers with no kernel either, as its keys name the NVRTC. */
+static int can_compile(lua_State *L) {
+  CtNvrtcId id;
+  lua_pushboolean(L, ct_nvrtc_identity(&id, diag_err(L)) == CT_OK);
+  return 1;
+}
+
 static int is_watched(lua_State *L) {
   const CuttleState *s = state_of(L);
   lua_pushboolean(L, s->taps.watch != NULL || s->taps.session != NULL);
@@ -265,6 +273,7 @@ static const luaL_Reg functions[] = {{"_host.fail", fail},
                                      {"_host.cache_folder", cache_folder},
                                      {"_host.hash", hash},
                                      {"_host.driver", driver},
+                                     {"_launch.can_compile", can_compile},
                                      {"_launch.is_watched", is_watched},
                                      {"_launch.call", call},
                                      {"_launch.emit_sm", emit_sm},

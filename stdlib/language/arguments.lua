@@ -8,6 +8,13 @@ local M = {}
 
 M.options = require "cuttle.option_names".check
 
+--- The results of f(...), which launches kernels; nothing where none can be compiled.
+function M.by_kernels(f, ...)
+  local results = table.pack(pcall(f, ...))
+  if results[1] then return table.unpack(results, 2, results.n) end
+  if internal.launch.can_compile() then error(results[2], 0) end
+end
+
 --- The table of options that may be the last of packed arguments (table.pack), which is taken from
 --- them; {} if there is none. A list is an argument.
 function M.take_options(given)

@@ -2,6 +2,7 @@
 -- without copies on the host. A first launch counts the elements that differ, and finds the largest
 -- excess, in tolerances. If some differ, a second one finds the first element that has it. Excesses
 -- are doubles that are not negative, so their bits are ordered as they are.
+local arguments = require "cuttle.arguments"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -141,8 +142,7 @@ end
 --- cannot be compiled.
 function M.on_device(a, b, rtol, atol, is_exact)
   if is_few(a) then return nil end
-  local ok, n_differ, at = pcall(M.worst, a, b, rtol, atol, is_exact)
-  if ok then return n_differ, at end
+  return arguments.by_kernels(M.worst, a, b, rtol, atol, is_exact)
 end
 
 return M

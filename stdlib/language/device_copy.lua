@@ -1,6 +1,7 @@
 -- device_copy.lua: copies between tensors of one device whose layouts differ, by kernels: what the
 -- loops of bind_move.c do, without the host. Elements move by 16 bytes, where the layouts allow it.
 -- If each tensor is contiguous along a mode of its own, tiles turn in shared memory.
+local arguments = require "cuttle.arguments"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -184,9 +185,7 @@ end
 
 -- Of many elements, and if kernels can be compiled.
 local function try(f, from, to)
-  if size(to) < M.least then return false end
-  local ok, is_done = pcall(f, from, to)
-  return ok and is_done
+  return size(to) >= M.least and arguments.by_kernels(f, from, to)
 end
 
 --- The same where that takes less time than the host would need.

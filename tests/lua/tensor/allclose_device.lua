@@ -24,6 +24,12 @@ print("timed", allclose(zero, one))
 session:close()
 compare.least = 100
 print("fewer", allclose(zeros(i32, few), ones(i32, few)))
+local worst, device_copy = compare.worst, require "cuttle.device_copy"
+local function fails() error("a failure", 0) end
+compare.worst, device_copy.move = fails, fails
+print("passed on", pcall(allclose, zero, one))
+print("copied", pcall(copy, view(zero, row_major{1024, 1024}), zeros(i32, {1024, 1024})))
+compare.worst = worst
 local a = arange(f32, few)
 local b = view(arange(f32, 200), layout(few, {1, 20}))
 local asked
@@ -54,6 +60,8 @@ says("nor where texts are collected", "collected" .. differ)
 says("and none is added", "texts\t0\n")
 says("nor where launches are timed", "timed" .. differ)
 says("how many those are", "fewer\ttrue\n")
+says("a failure of kernels is told", "passed on\tfalse\ta failure\n")
+says("that of a copy, too", "copied\tfalse\ta failure\n")
 says("what the kernels find is told", "report\tfalse\t5 of 100 elements differ by more than "
   .. "0.25 + 0.5 * |b|; the worst is (7,3): 37 and 67\n")
 says("they are given the tolerance", "asked\ttrue\ttrue\t0.5\t0.25\tfalse\t5\n")
