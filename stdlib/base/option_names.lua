@@ -69,40 +69,39 @@ function M.tolerance(v)
   return ok, "{rtol =, atol =}, numbers from 0 on,"
 end
 
+--- Of a value that its function reads itself.
+function M.any() return true end
+
 -- {====== Tables of options ======
 
 -- Readers of options that mean the same wherever they are.
-local common <const> = { deterministic = M.flag, descending = M.flag, exclusive = M.flag,
-                         reverse = M.flag, sass = M.flag }
+local common <const> = {}
+for name in ([[accumulate causal cooperative descending deterministic exclusive glu holes lazy
+    masters nesterov normalize overlap pdl reverse sass smallest stochastic]]):gmatch "%l+" do
+  common[name] = M.flag
+end
 
---- The options, {} for none: a table with no other keys than those of `known`. `example` is such a
---- table, for the message.
+--- That the fields of the table are of `known`, a list or a set, and that readers among the values
+--- of the set accept them. `what` names such a field in messages, as "field"; `owner` begins
+--- messages, as "input x: ".
+function M.read(op, t, known, what, owner)
+  for name, value in pairs(t) do
+    M.check_key(op, name, known, (owner or "") .. (what or "option"))
+    local reader = known[name]
+    if type(reader) ~= "function" then reader = common[name] end
+    if reader then check_value(op, (owner or "") .. name, value, reader) end
+  end
+  return t
+end
+
+--- The options, {} for none, as above. `example` is a table of options, for the message.
 function M.check(op, options, known, example)
   if options == nil then return {} end
   if type(options) ~= "table" then
     errors.fail(op, "the options are of type %s; expected a table%s", type_name(options),
       example and " such as " .. example or "")
   end
-  for key, value in pairs(options) do
-    M.check_key(op, key, known)
-    if common[key] then check_value(op, key, value, common[key]) end
-  end
-  return options
-end
-
---- That the fields of the table are of `readers`, and that these accept them. `what` names such a
---- field in messages, as "field"; `owner` begins them, as "input x: ".
-function M.read(op, t, readers, what, owner)
-  for name, value in pairs(t) do
-    M.check_key(op, name, readers, (owner or "") .. (what or "option"))
-    check_value(op, (owner or "") .. name, value, readers[name])
-  end
-  return t
-end
-
---- The options, {} for none, which `readers` accept; `example` as in M.check.
-function M.read_options(op, options, readers, example)
-  return M.read(op, M.check(op, options, readers, example), readers)
+  return M.read(op, options, known)
 end
 
 return M

@@ -6,15 +6,16 @@ local collect = require "cuttle.export_collect"
 local write = require "cuttle.export_write"
 local test = require "cuttle.export_test"
 local arguments = require "cuttle.arguments"
+local lists = require "cuttle.lists"
+local option_names = require "cuttle.option_names"
 local type_name = require "cuttle.tiles".type_name
 local M = {}
 
 local DEFAULT_SM <const> = "90a"
-local known <const> =
-  { "name", "dir", "sm", "grid", "block", "cluster", "smem", "pdl", "cooperative",
-    "deterministic", "cpu", "run" }
 local of_launches <const> =
   { "grid", "block", "cluster", "smem", "pdl", "cooperative", "deterministic" }
+local known <const> = lists.with(lists.set(of_launches), { name = true, dir = true, sm = true,
+  cpu = option_names.flag, run = option_names.flag })
 
 local fail = require "cuttle.fail".of "export"
 

@@ -32,7 +32,7 @@ local readers <const> = { cases = option_names.whole(1), seed = option_names.who
 local function read_options(given)
   local o = { cases = CASES, seed = os and os.time() or 1, orders = ORDERS, seconds = SECONDS,
               mib = MIB, device = "H100", compile = true, predict = true }
-  given = option_names.read_options("judge", given, readers, "{cases = 10}")
+  given = option_names.check("judge", given, readers, "{cases = 10}")
   for name, value in pairs(given) do o[name] = value end
   o.device = models.find(o.device)
   return o

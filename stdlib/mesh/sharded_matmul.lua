@@ -8,6 +8,7 @@
 -- Roles that A, B or the wanted C suggest are tried, all axes together. The cheapest wins: what
 -- bringing A and B there takes, the product of the largest part, and bringing C where it is wanted.
 local products = require "cuttle.matmul"
+local option_names = require "cuttle.option_names"
 local overlaps = require "cuttle.sharded_overlap"
 local planning = require "cuttle.plan"
 local sharded = require "cuttle.sharded"
@@ -47,6 +48,7 @@ local function check_options(options)
         .. "kernel on the parts, x:part(rank)", tostring(key))
     end
   end
+  option_names.check("matmul", options, known_options)
 end
 
 -- {letter = name or false}: of the first operand that has one.

@@ -409,20 +409,16 @@ local function explain_layout(report, layout, options)
   end
 end
 
-local function anything() return true end
-
 local readers <const> = {
-  tile = anything, thread = anything, coord = anything, text = option_names.flag,
+  tile = option_names.any, thread = option_names.any, coord = option_names.any,
+  text = option_names.flag,
   offset = function(value) return math.type(value) == "integer", "an integer" end,
   dtype = function(value) return types.is_a(value, "dtype"), "an element type like f32" end,
 }
 
 local function read_options(given, x)
   local options = picture.options(given, x) or {}
-  if type(options) ~= "table" then
-    fail("the options are %s; a table like {thread = 0} was expected", options)
-  end
-  return option_names.read("explain", options, readers)
+  return option_names.check("explain", options, readers, "{thread = 0}")
 end
 
 -- A swizzle alone is explained by what it does to the integers whose bits it reads or changes.

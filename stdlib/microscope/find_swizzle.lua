@@ -343,7 +343,7 @@ local function find_for_launch(unpacked, name, ...)
   if type(args[1]) == "table" and getmetatable(args[1]) == nil and #args[1] == 0 then
     options = args[1]
     args = table.pack(select(2, ...))
-    option_names.read_options("find_swizzle", options, readers_of_launch)
+    option_names.check("find_swizzle", options, readers_of_launch)
   end
   args = launch_given.arguments(unpacked, fail, table.unpack(args, 1, args.n))
   local tensor, list, is_settled = requests.recorded(launch, name,
@@ -357,7 +357,7 @@ local function find_for_accesses(layout, options)
     fail("the accesses were expected, as in {dtype = f16, writes = {thr = \"(16,8):(8,1)\", "
       .. "val = \"(1,8)\"}, reads = \"ldmatrix.x4\"}")
   end
-  option_names.read_options("find_swizzle", options, readers_of_layout)
+  option_names.check("find_swizzle", options, readers_of_layout)
   local dtype = options.dtype
   if not is_a(dtype, "dtype") then
     fail("the element type was expected, as in {dtype = f16, ...}")

@@ -5,6 +5,7 @@
 local Drawing = require "cuttle.drawing"
 local element_places = require "cuttle.element_places"
 local launches = require "cuttle.launch_picture"
+local option_names = require "cuttle.option_names"
 local picture = require "cuttle.picture"
 local M = {}
 
@@ -154,8 +155,6 @@ end
 
 -- {====== The picture ======
 
-local known = { block = true, thread = true, step = true }
-
 local function number_of(options, name, n, default)
   local value = options[name] or default
   if math.type(value) ~= "integer" or value < 0 or value >= n then
@@ -166,12 +165,7 @@ local function number_of(options, name, n, default)
 end
 
 local function read_options(options, data)
-  for name in pairs(options) do
-    if not known[name] then
-      picture.fail("svg", "'%s' is not an option of pictures of launches; "
-        .. "block, step and thread are", name)
-    end
-  end
+  option_names.check("svg", options, { "block", "step", "thread" })
   local first_turn = 0
   for i = #data.steps, 1, -1 do
     if data.steps[i] % 2 == 0 then first_turn = i - 1 end

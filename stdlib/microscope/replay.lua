@@ -108,7 +108,7 @@ end
 function M.capture(launch, ...)
   local path, options = ...
   if type_name(launch) ~= "graph" then return internal.watch.capture(launch, ...) end
-  options = option_names.read_options("capture", options, of_capture, "{data = true}")
+  options = option_names.check("capture", options, of_capture, "{data = true}")
   if type(path) ~= "string" then fail("capture", "the name of a file was expected") end
   if not io then fail("capture", "scripts have no files here: the state is a sandbox") end
   capture_graph(launch, path, options.data)
@@ -262,7 +262,7 @@ function M.describe(path)
 end
 
 function M.replay(path, options)
-  options = option_names.read_options("replay", options, of_replay, "{trust = true}")
+  options = option_names.check("replay", options, of_replay, "{trust = true}")
   local trusts = options.trust or trusted[path]
   if io and type(path) == "string" and is_graph(path) then return replay_graph(path, trusts) end
   local kernel, config, args, info = internal.watch.replay(path, not not trusts)

@@ -242,7 +242,8 @@ local function busy_of(products, cycles)
 end
 
 local function read_options(options)
-  option_names.check("timeline", options, { "block", "model", "device", "marks" })
+  option_names.check("timeline", options, { block = option_names.any, model = option_names.table,
+    device = option_names.flag, marks = option_names.any })
   for key, value in pairs(options.model or {}) do
     if not play.model[key] or type(value) ~= "number" or value <= 0 then
       fail("model.%s is %s; the model has positive numbers barrier, copy, copy_bytes, flag, "

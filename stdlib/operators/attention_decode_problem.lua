@@ -128,7 +128,6 @@ end
 -- {====== Options ======
 
 local function check_kinds(options)
-  shapes.check_kinds(fail, options)
   if options.scale ~= nil then scales.check_number(op, options.scale, "scale") end
   if options.tree_mask ~= nil and options.causal then
     fail("causal = true and tree_mask both say which queries see which; leave out one")

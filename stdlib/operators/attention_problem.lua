@@ -44,7 +44,7 @@ local gradient_options <const> = with_scores { "causal", "config", "cu_seqlens_k
 
 local function read_options(options, known)
   options = arguments.options(op, options, known, "{causal = true}")
-  shapes.check_kinds(fail, options)
+  if options.scale ~= nil then scales.check_number(op, options.scale, "scale") end
   return options
 end
 

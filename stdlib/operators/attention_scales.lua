@@ -17,7 +17,7 @@ M.names = { "k_scale", "q_scale", "v_scale" }
 --- A scale that is a number. The maximum of scores is that of products only if the factor between
 --- them is positive. Minus infinity, a masked score, also stays as it is only then.
 function M.check_number(who, x, name)
-  if not (x > 0 and x < math.huge) then
+  if not (type(x) == "number" and x > 0 and x < math.huge) then
     tiles.fail(who, "%s is %s; expected a positive number", name, x)
   end
 end

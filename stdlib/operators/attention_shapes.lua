@@ -1,19 +1,5 @@
--- attention_shapes.lua: what attention and attention_decode ask alike, of the shapes of Q and K and
--- of options.
-local tiles = require "cuttle.tiles"
+-- attention_shapes.lua: what attention and attention_decode ask alike of the shapes of Q and K.
 local M = {}
-
---- Fails, by fail(format, ...), unless these options have their types.
-function M.check_kinds(fail, options)
-  for _, key in ipairs { "causal", "deterministic", "holes", "lazy" } do
-    if options[key] ~= nil and type(options[key]) ~= "boolean" then
-      fail("%s is of type %s; expected true or false", key, tiles.type_name(options[key]))
-    end
-  end
-  if options.scale ~= nil and type(options.scale) ~= "number" then
-    fail("scale is of type %s; expected a number", tiles.type_name(options.scale))
-  end
-end
 
 --- Fails, by fail(format, ...), unless the heads of Q, whose extents are (B,H,S,D), are a multiple
 --- of those of K, and both have one depth, at least 1. given(t): the shape as the script gave it.

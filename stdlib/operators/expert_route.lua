@@ -224,8 +224,6 @@ local function config_of(options, logits, k)
   local score, normalize = options.score or "softmax", options.normalize
   if scores[score] == nil then
     call.fail(op, 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
-  elseif normalize ~= nil and type(normalize) ~= "boolean" then
-    call.fail(op, "normalize is of type %s; expected true or false", type(normalize))
   elseif type(options.scale or 1) ~= "number" then
     call.fail(op, "scale is of type %s; expected a number", type(options.scale))
   end

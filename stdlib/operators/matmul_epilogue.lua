@@ -170,11 +170,9 @@ end
 
 -- How many columns of the product make one of C.
 local function check_glu(options, p)
-  if options.glu == nil or options.glu == false then return end
+  if not options.glu then return end
   local n, c = p.b.extent[1], p.c
-  if options.glu ~= true then
-    fail("glu is of type %s; expected true or false", tiles.type_name(options.glu))
-  elseif not options.epilogue then
+  if not options.epilogue then
     fail("glu needs an epilogue of two numbers; give {epilogue = function(gate, up, e) ... end}")
   elseif n % 2 ~= 0 then
     fail("B is %s; with glu columns 2n and 2n + 1 of the product make one, so N must be even",

@@ -17,6 +17,7 @@ local launches = require "cuttle.operator_steps"
 local matrices = require "cuttle.packed_matrix"
 local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
+local option_names = require "cuttle.option_names"
 local products = require "cuttle.matmul_packed"
 local spreads = require "cuttle.packed_spread"
 local tiles = require "cuttle.tiles"
@@ -420,7 +421,8 @@ local quantizer = memo.by_arguments(function(name, has_zeros)
     end)
 end)
 
-local known_ways <const> = { "group", "scale_type", "type", "zero_points" }
+local known_ways <const> = { group = true, scale_type = true, type = true,
+                             zero_points = option_names.flag }
 
 --- quantize_weights(W, {type =, group =, zero_points = true, scale_type =}) -> codes u8 (N,K),
 --- scales (N,K/group) and, if zero_points is true, zero points, for pack_weights; of W (N,K,G) with

@@ -31,9 +31,10 @@
 local atoms = require "cuttle.picture_atom"
 local color = require "cuttle.picture_color"
 local grid = require "cuttle.picture_grid"
+local lists = require "cuttle.lists"
 local operations = require "cuttle.picture_operation"
+local option_names = require "cuttle.option_names"
 local owning = require "cuttle.owners"
-local near = require "cuttle.near"
 local type_name = require "cuttle.type_name"
 local palette = require "cuttle.palette"
 local panels = require "cuttle.picture_panels"
@@ -292,48 +293,19 @@ local function of_slice(kind, whole)
 end
 M.types.thr_mma, M.types.thr_copy = of_slice("tiled_mma", "mma"), of_slice("tiled_copy", "copy")
 
-local known = { rows = true, cols = true, operands = true, tile = true, color = true, bits = true,
-                thread = true, max_cells = true, max_panels = true, title = true }
+local any <const>, positive <const> = option_names.any, option_names.whole(1)
+local known <const> = { rows = any, cols = any, operands = option_names.flag, tile = any,
+                        color = any, bits = positive, thread = option_names.whole(0),
+                        max_cells = positive, max_panels = positive, title = any }
 
 local stands_for_layout = { string = true, number = true, table = true }
 
-local function positive(options, name, default, op)
-  local n = options[name] == nil and default or options[name]
-  if math.type(n) ~= "integer" or n < 1 then
-    M.fail(op, "the option %s is %s; a positive integer was expected", name, n)
-  end
-  return n
-end
-
--- "; did you mean 'color'?", or nothing.
-local function hint_for(name, own_options)
-  local names = {}
-  for _, set in ipairs { known, own_options } do
-    for option in pairs(set) do names[#names + 1] = option end
-  end
-  local nearest = near.nearest(tostring(name), names)
-  return nearest and ("; did you mean %s?"):format(nearest) or ""
-end
-
--- The options with their defaults. `own`: the names of those that the caller knows.
+-- The options with their defaults. `own`: readers of those that the caller knows.
 local function read_options(options, op, own_options)
-  if options ~= nil and type(options) ~= "table" then
-    M.fail(op, "the options are %s; a table like {rows = 0} was expected", options)
-  end
-  local how = {}
-  for name, value in pairs(options or {}) do
-    if not known[name] and not (own_options and own_options[name]) then
-      M.fail(op, "'%s' is not an option of pictures%s", name, hint_for(name, own_options))
-    end
-    how[name] = value
-  end
-  how.op, how.operands = op, how.operands ~= false
-  how.max_cells = positive(how, "max_cells", MAX_CELLS, op)
-  how.max_panels = positive(how, "max_panels", MAX_PANELS, op)
-  how.bits = positive(how, "bits", 32, op)
-  if how.thread ~= nil and (math.type(how.thread) ~= "integer" or how.thread < 0) then
-    M.fail(op, "the option thread is %s; the number of a thread was expected", how.thread)
-  end
+  options = option_names.check(op, options, lists.with(known, own_options), "{rows = 0}")
+  local how = lists.with(options, { op = op, operands = options.operands ~= false })
+  how.max_cells, how.max_panels = how.max_cells or MAX_CELLS, how.max_panels or MAX_PANELS
+  how.bits = how.bits or 32
   return how
 end
 
@@ -352,8 +324,8 @@ function M.options(options, x)
 end
 
 -- The model of x: a layout, whatever stands for one, a swizzle, or a tensor of the host. `op` is
--- the name of the running function, for errors; `own_options` a set of names of options that it
--- takes itself.
+-- the name of the running function, for errors; `own_options` readers of those that it takes
+-- itself.
 function M.of(x, options, op, own_options)
   op = op or "picture"
   local how = read_options(M.options(options, x), op, own_options)

@@ -4,6 +4,7 @@
 -- characters; else the terminal's), utf8 and ansi (true or false: box drawing and colours; else as
 -- the terminal is; a text has neither unless told).
 local lists = require "cuttle.lists"
+local option_names = require "cuttle.option_names"
 local owners = require "cuttle.owners"
 local picture = require "cuttle.picture"
 local palette = require "cuttle.palette"
@@ -289,14 +290,8 @@ end
 
 -- {====== The picture ======
 
-local own_options = { text = true, width = true, utf8 = true, ansi = true }
-
-local function check_width(options)
-  local width = options.width
-  if width ~= nil and (math.type(width) ~= "integer" or width < 1) then
-    picture.fail("show", "the option width is %s; a positive integer was expected", width)
-  end
-end
+local own_options <const> = { text = option_names.flag, width = option_names.whole(1),
+                              utf8 = option_names.flag, ansi = option_names.flag }
 
 -- The options of the model, which refuses what is no table. Less is drawn than on paper.
 local function model_options(options)
@@ -338,7 +333,6 @@ function M.show(x, options)
   options = picture.options(options, x)
   local model = picture.of(x, model_options(options), "show", own_options)
   options = options or {}
-  check_width(options)
   local text = draw(model, style_of(options))
   if options.text then return text end
   print(text)

@@ -392,7 +392,7 @@ function M.tune(f, space, options)
     fail("argument 1 is a %s; a function was expected that makes a launch of a configuration: "
       .. "function(config) return function(x, y) ... end end", type(f))
   end
-  option_names.read_options("tune", options, readers)
+  option_names.check("tune", options, readers)
   local candidates = spaces.candidates(space)
   local contract = bits.contract(options.bits, candidates, fail)
   return setmetatable({ f = f, candidates = candidates, options = options, contract = contract,

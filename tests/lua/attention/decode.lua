@@ -322,7 +322,7 @@ message(Q, K, K, {block_table = view(from_table(i32, {1, 2, 3}), row_major{3, 1}
 message(Q, K, zeros(f32, K.layout), {k = K, cache_seqlens = lengths})
 -- expect: attention_decode: v is missing; keys and values are appended together, but where V is columns of K only k
 message(Q, K, K, {lazy = 1})
--- expect: attention_decode: lazy is of type number; expected true or false
+-- expect: attention_decode: lazy is 1; true or false was expected
 message(Q, K, K, {holes = true})
 -- expect: attention_decode: holes are numbers of pages of one key, (pages,Hk,1,D), but K is (3,1,1300,16) without a block_table
 message(Q, randn(f32, row_major{9, 1, 1, 16}), randn(f32, row_major{9, 1, 1, 16}), {holes = true,

@@ -32,7 +32,7 @@ print(html(zeros(f64, { 2, 2 })):match('"bytes":([%d.]+)')) -- expect: 8
 local function message(...)
   return select(2, pcall(html, ...)):match("^tests/lua/picture/html%.lua:%d+: (.*)$")
 end
-print(message("4:1", {colour = "red"})) -- expect: html: 'colour' is not an option of pictures; did you mean 'color'?
+print(message("4:1", {colour = "red"})) -- expect: html: option 'colour' is unknown; did you mean 'color'?
 print(message("4:1", "/nowhere/x.html")) -- expect: html: /nowhere/x.html: No such file or directory
 print(message("4:1", true)) -- expect: html: the file is a boolean; a name was expected
 

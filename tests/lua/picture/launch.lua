@@ -277,4 +277,4 @@ for _, options in ipairs { { step = 7 }, { thread = -1 }, { color = "bank" } } d
 end
 -- expect: the option step is 7; a number from 0 to 6 was expected
 -- expect: the option thread is -1; a number from 0 to 63 was expected
--- expect: 'color' is not an option of pictures of launches; block, step and thread are
+-- expect: option 'color' is unknown; expected block, step or thread

@@ -95,11 +95,11 @@ for _, bad in ipairs { { wrong = 1 }, { rows = 2 }, { rows = 0, cols = 0 }, { co
                        { max_cells = 0 } } do
   print(select(2, pcall(picture.of, "(4,2):(1,4)", bad)):match(": (.*)"))
 end
--- expect: picture: 'wrong' is not an option of pictures
+-- expect: picture: option 'wrong' is unknown; expected bits, color, cols, max_cells, max_panels, operands, rows, thread, tile or title
 -- expect: picture: '2' is not a mode of (4,2):(1,4); a mode number or name was expected
 -- expect: picture: mode 0 is in rows and in cols; each mode goes along one axis
 -- expect: picture: 'red' is not a colouring; bank, coordinate, index, none, offset, thread, tile, value or a function of the cell was expected
--- expect: picture: the option max_cells is 0; a positive integer was expected
+-- expect: picture: max_cells is 0; an integer from 1 on was expected
 
 -- Each layout of a tiler by mode is a panel, whatever its rank.
 for _, panel in ipairs(picture.of(logical_divide("(9,(4,8))", "<3:3,(2,4):(1,8)>")).panels) do

@@ -204,8 +204,8 @@ for _, bad in ipairs { { nil, {} }, { "4:1", true }, { "4:1", { width = 0 } }, {
   print(select(2, pcall(show, bad[1], bad[2])):match(": (.*)"))
 end
 -- expect: show: argument 1 is nil; a layout, a string like "(4,8):(8,1)" or a tensor was expected
--- expect: show: the options are true; a table like {rows = 0} was expected
--- expect: show: the option width is 0; a positive integer was expected
+-- expect: show: the options are of type boolean; expected a table such as {rows = 0}
+-- expect: show: width is 0; an integer from 1 on was expected
 -- expect: show: argument 1 is a function; a layout, a string like "(4,8):(8,1)" or a tensor was expected
 -- expect: show: argument 1 is a dtype; a layout, a string like "(4,8):(8,1)" or a tensor was expected
 -- expect: show: the function of the option color returned blue for the cell 0; an integer or nil was expected

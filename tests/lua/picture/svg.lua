@@ -58,5 +58,6 @@ local function fails(message, ...)
 end
 fails("svg: /nonexistent/x.svg: No such file or directory", "2:1", "/nonexistent/x.svg")
 fails("svg: the file is a boolean; a name was expected", "2:1", true)
-fails("svg: 'standalone' is not an option of pictures", "2:1", nil, { standalone = true })
+fails("svg: option 'standalone' is unknown; expected bits, color, cols, max_cells, max_panels, "
+  .. "operands, rows, thread, tile or title", "2:1", nil, { standalone = true })
 tap.done()

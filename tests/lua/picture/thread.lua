@@ -81,5 +81,5 @@ for _, bad in ipairs { { mma, 128 }, { mma, -1 }, { "(4,4)", 0 } } do
   print(select(2, pcall(svg, bad[1], { thread = bad[2] })):match("svg: (.*)"))
 end
 -- expect: there is no thread 128; expected 0 to 127
--- expect: the option thread is -1; the number of a thread was expected
+-- expect: thread is -1; an integer from 0 on was expected
 -- expect: the option thread is 0, but no threads share (4,4):(1,4)
