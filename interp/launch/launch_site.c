@@ -17,11 +17,13 @@ static const char *title_of(lua_State *L, int kernel, int i) {
   return launch_push_title(L, kernel, NULL, &arg);
 }
 
-/* The length of a constant's text; 0 of other arguments, and of a text that is not there. */
-static size_t text_bytes(const cuttle_Arg *arg) {
-  bool is_text = (unsigned)arg->kind >= CUTTLE_ARG_TEXT && (unsigned)arg->kind <= CUTTLE_ARG_LAYOUT;
-  return is_text && arg->u.text != NULL ? strlen(arg->u.text) : 0;
+/* Is it a constant with a text? */
+static bool has_text(const cuttle_Arg *arg) {
+  return (unsigned)arg->kind >= CUTTLE_ARG_TEXT && (unsigned)arg->kind <= CUTTLE_ARG_LAYOUT &&
+         arg->u.text != NULL;
 }
+
+static size_t text_bytes(const cuttle_Arg *arg) { return has_text(arg) ? strlen(arg->u.text) : 0; }
 
 /* Raises if some memory is not described soundly. */
 static void check_memories(lua_State *L, int kernel, const LaunchLent *lent) {
@@ -81,7 +83,7 @@ static SiteArg want(const cuttle_Arg *a, Room *room) {
     room->taken += 2 * t.rank;
   } else if (a->kind == CUTTLE_ARG_STATIC) {
     w.value = a->u.i;
-  } else if (a->kind >= CUTTLE_ARG_TEXT && a->kind <= CUTTLE_ARG_LAYOUT && a->u.text != NULL) {
+  } else if (has_text(a)) {
     w.text = room->texts;
     w.text_bytes = text_bytes(a);
     memcpy(w.text, a->u.text, w.text_bytes);
@@ -259,7 +261,7 @@ static bool takes(SiteArg *w, const cuttle_Arg *a, CtSlotValue *slots) {
     case CUTTLE_ARG_TEXT:
     case CUTTLE_ARG_TUPLE:
     case CUTTLE_ARG_LAYOUT:
-      return a->u.text != NULL && w->text != NULL && text_bytes(a) == w->text_bytes &&
+      return has_text(a) && w->text != NULL && text_bytes(a) == w->text_bytes &&
              memcmp(a->u.text, w->text, w->text_bytes) == 0;
     case CUTTLE_ARG_INT:
     case CUTTLE_ARG_FLOAT:

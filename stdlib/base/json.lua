@@ -3,6 +3,7 @@
 --   M.encode_line(value)   the same in one line
 --   M.decode(text)         the value; nil and what is wrong. It takes what RFC 8259 allows and
 --                          nothing else, up to MAX_DEPTH values inside each other
+local lists = require "cuttle.lists"
 local valid_text = require "cuttle.valid_text"
 local M = {}
 
@@ -39,12 +40,9 @@ local function encode_list(list, inside)
 end
 
 local function encode_object(object, inside)
-  local keys, out = {}, {}
-  for key in pairs(object) do keys[#keys + 1] = key end
-  table.sort(keys)
-  for i, key in ipairs(keys) do
-    out[i] = encode_string(key) .. ":" .. encode(object[key], inside)
-  end
+  local out = lists.map(lists.keys(object), function(key)
+    return encode_string(key) .. ":" .. encode(object[key], inside)
+  end)
   return "{" .. table.concat(out, ",\n") .. "}"
 end
 

@@ -3,6 +3,7 @@
 --   M.of[name]            one of them; `mode` is "emit" where the program is to emit
 --   M.schema(tool)        its JSON schema
 --   M.check(tool, arguments)   nil; or what is wrong with them
+local lists = require "cuttle.lists"
 local M = { list = {}, of = {} }
 
 M.DEFAULT_BUDGET, M.MAX_BUDGET = 4000, 1 << 20 -- characters of an answer
@@ -154,18 +155,12 @@ local function wrong_value(name, field, value)
   end
 end
 
-local function names_of(tool)
-  local names = {}
-  for name in pairs(tool.fields) do names[#names + 1] = name end
-  table.sort(names)
-  return table.concat(names, ", ")
-end
-
 function M.check(tool, arguments)
   for name, value in pairs(arguments) do
     local field = tool.fields[name]
     if not field then
-      return ("%s has no argument '%s'; it has %s"):format(tool.name, name, names_of(tool))
+      return ("%s has no argument '%s'; it has %s"):format(tool.name, name,
+        table.concat(lists.keys(tool.fields), ", "))
     end
     local why = wrong_value(name, field, value)
     if why then return why end

@@ -1,5 +1,6 @@
 -- coverage.lua: which integers of a range a list takes, misses or takes more than once; the lists
 -- hold ranges, so a gap of any length costs as much as a short one.
+local lists = require "cuttle.lists"
 local M = {}
 
 local Ranges = {}
@@ -45,13 +46,8 @@ end
 -- The integers low..high that are missed, and those that `seen`, all of whose keys are among them,
 -- has more than once. Each is { n = how many, { first =, last = }, ... }.
 function M.gaps(seen, low, high)
-  local keys, missed, doubled = {}, ranges_new(), ranges_new()
-  for v in pairs(seen) do
-    keys[#keys + 1] = v
-  end
-  table.sort(keys)
-  local expected = low
-  for _, v in ipairs(keys) do
+  local missed, doubled, expected = ranges_new(), ranges_new(), low
+  for _, v in ipairs(lists.keys(seen)) do
     if v > expected then missed:add(expected, v - 1) end
     if seen[v] > 1 then doubled:add(v, v) end
     expected = v + 1

@@ -5,29 +5,22 @@ local on_device = require "cuttle.operator_device"
 local M = {}
 
 local LOG2_E <const> = 1 / math.log(2)
-local WARP <const>, THREADS <const> = 32, 256
+local THREADS <const> = 256
 
 -- The gradient (H,B), where B is 1 if all batches share the sinks.
 local made = kernel("attention_backward_sinks", function(L, D, sinks, gradient, batches)
-  local h, warp = blockIdx.x, threadIdx.x // WARP
-  local parts, sum = shared(f32, THREADS // WARP), 0.0
+  local h, sum = blockIdx.x, 0.0
   local sink = cast(sinks[{h, blockIdx.y}], f32) * LOG2_E
   for b in range(blockIdx.y, batches, gridDim.y) do
     for q in range(threadIdx.x, size(L, 0), THREADS) do
       sum = sum - exp2(sink - L[{q, h, b}]) * D[{q, h, b}]
     end
   end
-  sum = warp_reduce(sum, "add")
-  if threadIdx.x % WARP == 0 then parts[warp] = sum end
-  sync_threads()
-  if threadIdx.x == 0 then
-    local all = 0.0
-    for i = 0, THREADS // WARP - 1 do all = all + parts[i] end
-    gradient[{h, blockIdx.y}] = all
-  end
+  sum = block_reduce(sum, "add")
+  if threadIdx.x == 0 then gradient[{h, blockIdx.y}] = sum end
 end)
 
---- The launch behind `before`, that of attention_backward_rows.lua; adds dsinks to p.results, of
+--- The launch after `before`, that of attention_backward_rows.lua; adds dsinks to p.results, of
 --- the sinks' extents: (H) or (B,H).
 function M.step(p, before)
   local L, D, given = before.args[4], before.args[5], p.score.given_sinks

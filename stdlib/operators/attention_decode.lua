@@ -19,6 +19,7 @@ local append = require "cuttle.attention_decode_append"
 local bits = require "cuttle.bits"
 local given = require "cuttle.operator_config"
 local holes = require "cuttle.attention_decode_holes"
+local lists = require "cuttle.lists"
 local merge = require "cuttle.attention_decode_merge"
 local problem = require "cuttle.attention_decode_problem"
 local schedule = require "cuttle.attention_decode_schedule"
@@ -129,10 +130,7 @@ end
 
 -- What kernels depend on beside a configuration, as text.
 local function text_of(v)
-  local names, out = {}, {}
-  for name in pairs(v) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do out[i] = name .. " " .. tostring(v[name]) end
+  local out = lists.map(lists.keys(v), function(name) return name .. " " .. tostring(v[name]) end)
   return table.concat(out, ", ")
 end
 

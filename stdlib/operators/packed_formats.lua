@@ -27,6 +27,7 @@
 --              span of FOLDED of K, which is `most` and so many powers of two larger at most
 --   narrow_zeros(word)  what these take as zero, of a word with both zero points or of nil
 local internal = ...
+local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
 local M = { FOLDED = 128,
             SMALL_ZERO = 16 } -- with such zero points differences of 4 bits are exact in all types
@@ -282,10 +283,8 @@ M.formats = { u4 = u4, u8 = u8_, f4e2m1 = e2m1, f8e4m3 = e4m3, nf4 = nf4 }
 function M.find(op, name)
   local found = M.formats[name]
   if found then return found end
-  local names = {}
-  for known in pairs(M.formats) do names[#names + 1] = known end
-  table.sort(names)
-  tiles.fail(op, "the type is %s; expected one of %s", tostring(name), table.concat(names, ", "))
+  tiles.fail(op, "the type is %s; expected one of %s", tostring(name),
+    table.concat(lists.keys(M.formats), ", "))
 end
 
 --- Elements of K of a unit.

@@ -1,7 +1,7 @@
--- packed_spread.lua: how far the scales of a packed weight (packed_weights.lua) are apart. Of
--- powers of two, by which numbers of a format that folds may be multiplied before the products, it
--- is the largest difference of exponents in FOLDED of K of a row. Where all numbers are 0 they do
--- not count.
+-- packed_spread.lua: the spread of a packed weight's scales (packed_weights.lua). If all scales are
+-- powers of two, it is the largest difference of their exponents within FOLDED elements of a row,
+-- along K. A scale whose elements are all 0 does not count. If the spread is small, products may
+-- multiply the elements by their scales first, in a format that folds.
 local formats = require "cuttle.packed_formats"
 local memo = require "cuttle.memo"
 local on_device = require "cuttle.operator_device"
