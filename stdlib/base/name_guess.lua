@@ -86,7 +86,7 @@ function M.guess(name)
 end
 
 -- The same of a method: the types that have one of this name, such as ThrMMA of partition_C; what
--- CuTe or MoYe call so; or one that is written almost so.
+-- CuTe or MoYe call so; that it is a function instead; or one that is written almost so.
 function M.guess_method(name)
   local types, methods, is_known = {}, {}, {}
   for _, topic in ipairs((annotations.load())) do
@@ -102,6 +102,7 @@ function M.guess_method(name)
   if #types > 0 then
     return #types <= 3 and ("; it is a method of %s"):format(table.concat(types, " and ")) or ""
   end
+  if is_known[name] then return ("; it is a function: write %s(...)"):format(name) end
   local theirs = M.guess_theirs(name)
   local nearest_one = theirs == "" and #name >= MIN_GUESSED and near.nearest(name, methods)
   return nearest_one and ("; did you mean %s?"):format(nearest_one) or theirs

@@ -338,6 +338,41 @@ local function print_of_modules(name)
   return true
 end
 
+-- {====== Options, which are explained with what has them ======
+
+local MIN_OPTION <const> = 3 -- letters: shorter ones are arguments, such as `t`
+
+local function text_of(entry)
+  local texts = lists.map(entry.params, function(param) return param.text end)
+  return table.concat(entry.text, " ") .. " " .. table.concat(texts, " ")
+end
+
+-- Does the text speak of such an option, as in `smem`, `pdl = true` or `{rtol =, atol =}`?
+local function has_option(text, name)
+  return text:find("`" .. name .. "%f[^%w_]") or text:find("[{,] ?" .. name .. " =")
+end
+
+-- False if no entry does.
+local function print_options(name)
+  local found = {}
+  local is_word = #name >= MIN_OPTION and name:find "^[%a_][%w_]*$"
+  for _, topic in ipairs(is_word and annotations.load() or {}) do
+    table.move(lists.filter(topic.entries, function(entry)
+      return has_option(text_of(entry), name)
+    end), 1, #topic.entries, #found + 1, found)
+  end
+  if #found == 0 or require("cuttle.guess").habit(name) then return false end
+  local page = new_page()
+  page:add(("%s is explained with"):format(name))
+  for _, entry in ipairs(found) do page:listed(entry, "  ") end
+  page:print()
+  if #found == 1 then
+    print()
+    print_entry(found[1])
+  end
+  return true
+end
+
 -- {====== help of a name ======
 
 local function fail_name(name)
@@ -375,7 +410,7 @@ local function help_name(name)
     return
   elseif is_lua_name(name) then
     print(("%s is Lua's own; its manual is www.lua.org/manual/5.4"):format(name))
-  elseif not print_inner(name) then
+  elseif not print_inner(name) and not print_options(name) then
     fail_name(name)
   end
 end

@@ -108,6 +108,15 @@ print((output(apropos, "xyzzy")))         -- expect: there is no help on 'xyzzy'
 print(trouble(apropos), trouble(apropos, 3))
 -- expect: apropos: a word was expected, got nothing; write apropos"stride"	apropos: a word was expected, got a number; write apropos"stride"
 
+-- Options: what has them. All of a launch are found.
+print(first_line(help, "max_unroll"), has("`max_unroll`, by default 64", help, "max_unroll"))
+-- expect: max_unroll is explained with	true
+print(has("allclose", help, "rtol"), has("Kernel", help, "smem"), has("pipeline", help, "stages"))
+-- expect: true	true	true
+for name in io.open "interp/launch/launch_options.def":read "a":gmatch "\nX%([A-Z_]+, ([a-z_]+)" do
+  if not pcall(output, help, name) then print("help does not know the option", name) end
+end
+
 -- Modules that the program has required: by name and by value, and a list of what they have.
 local rows = require "cuttle.rows"
 print(first_line(help, "rows.softmax"), first_line(help, rows.softmax))
