@@ -330,9 +330,9 @@ static PyObject *kernel_config(PyObject *self, PyObject *args, PyObject *kwargs)
       *cluster = Py_None, *stream = Py_None, *smem = Py_None, *pdl = Py_False,
       *cooperative = Py_False, *deterministic = Py_False, *print_order = Py_None, *check = Py_None;
   cuttle_Launch o = {.size = sizeof o};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOOO", (char **)names, &grid, &block,
-                                   &cluster, &smem, &stream, &pdl, &cooperative, &deterministic,
-                                   &print_order, &check) ||
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOOOOOO:config", (char **)names, &grid,
+                                   &block, &cluster, &smem, &stream, &pdl, &cooperative,
+                                   &deterministic, &print_order, &check) ||
       !host_read_flag("pdl", pdl, &o.pdl) ||
       !host_read_flag("cooperative", cooperative, &o.cooperative) ||
       !host_read_flag("deterministic", deterministic, &o.deterministic) ||

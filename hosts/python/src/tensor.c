@@ -148,8 +148,8 @@ static PyObject *tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
   static const char *const names[] = {"stream", "max_version", "dl_device", "copy", NULL};
   Tensor *t = (Tensor *)self;
   PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", (char **)names, &stream, &version,
-                                   &device, &copy)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", (char **)names, &stream,
+                                   &version, &device, &copy)) {
     return NULL;
   }
   bool is_versioned = has_major(version);

@@ -103,7 +103,7 @@ bool value_read_dtype(DLDataType t, int i, cuttle_DType *out) {
   *out = (cuttle_DType)dtype;
   if (dtype == 0) {
     PyErr_Format(PyExc_TypeError,
-                 "argument %d has elements of type %s with %d bits and %d lanes; Cuttle has %s",
+                 "argument %d has elements of type %s with %d bits, lanes: %d; Cuttle has %s",
                  i + 1, name_of_code(t.code), (int)t.bits, (int)t.lanes, all_names(names));
   }
   return dtype != 0;

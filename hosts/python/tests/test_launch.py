@@ -125,6 +125,8 @@ def test_grids(module):
     fails(cuttle.Error, "cluster (3,1,1)", lambda: k.config(2, 2, cluster=3)(x), "a cluster that does not fit")
     fails(cuttle.Error, "never waits", lambda: k.config(2, 2, pdl=True)(x), "a launch that would not wait")
     fails(cuttle.Error, "leave one", lambda: k.config(2, 2, pdl=True, cooperative=True)(x), "two that do not go together")
+    fails(TypeError, "config()", lambda: k.config(2, 2, blok=3), "an option that there is not")
+    fails(TypeError, "config()", lambda: k.config(2), "a launch without a block")
     fails(ValueError, "smem: extent -1", lambda: k.config(2, 2, smem=-1), "fewer than no bytes")
     fails(ValueError, "smem: extent 4294967296", lambda: k.config(2, 2, smem=1 << 32), "bytes beyond 32 bits")
     fails(TypeError, "smem: '8'; an integer was", lambda: k.config(2, 2, smem="8"), "bytes as a text")
