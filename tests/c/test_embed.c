@@ -206,7 +206,7 @@ static void test_interrupt(void) {
   is_status(S,
             cuttle_dostring(S,
                             "local x = zeros(f32, 1)\n"
-                            "kernel('spin', function(x) while x[0] == 0.0 do end end)"
+                            "kernel('spin', function(x) while x[0] == 0.0 do x[0] = 0.0 end end)"
                             "{grid = 1, block = 32}(x)",
                             "=spin"),
             CUTTLE_INTERRUPTED, "and so is a kernel on the CPU engine");

@@ -232,7 +232,7 @@ static const Step interrupts[] = {
      "going\r\n", "a loop that catches errors"},
     {"print('go' .. 'ing') while true do layout(1 << 22):values() end\n", "going\r\n",
      "lists of many indices"},
-    {"print('go' .. 'ing') kernel('spin', function(x) while x[0] == 0.0 do end end)"
+    {"print('go' .. 'ing') kernel('spin', function(x) while x[0] == 0.0 do x[0] = 0.0 end end)"
      "{grid = 1, block = 32}(zeros(f32, 1))\n",
      "going\r\n", "a kernel"},
 };

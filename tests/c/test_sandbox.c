@@ -342,7 +342,7 @@ static const Attack library_attacks[] = {
      "local z = zeros(f32, '(1,1,16000,64):(0,0,0,0)') reference.attention(z, z, z)", 0,
      CUTTLE_INTERRUPTED, "interrupted"},
     {"a kernel that spins",
-     "kernel('k', function(x) while x[0] == 0.0 do end end){grid = 8, block = 64}(zeros(f32, 1))",
+     "kernel('k', function(x) while x[0] == 0.0 do x[0] = 0.0 end end){grid = 8, block = 64}(zeros(f32, 1))",
      0, CUTTLE_INTERRUPTED, "interrupted"},
     {"a kernel of many blocks",
      "kernel('k', function(x) x[0] = 1.0 end){grid = 2000000, block = 1024}(zeros(f32, 1))", 0,

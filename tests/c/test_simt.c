@@ -530,6 +530,9 @@ static void build_endless(Kit *k, int kind) {
       kind == 2 ? ct_ir_loop(&k->ir) : ct_ir_for(&k->ir, num(k, 0), stop, num(k, 1), 0, "i");
   CtVal var = ct_ir_var(&k->ir, CT_i32, "v");
   ct_ir_set(&k->ir, var, kind == 2 ? far : loop);
+  if (kind == 2) { /* it reads what it writes, so the engine cannot know that it is endless */
+    store_at(k, x, at1(k, tid(k, 0)), load_at(k, x, at1(k, tid(k, 0))));
+  }
   ct_ir_end(&k->ir, loop);
   store_at(k, x, at1(k, tid(k, 0)), ct_ir_get(&k->ir, var));
 }

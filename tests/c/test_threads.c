@@ -129,7 +129,7 @@ static void test_interrupts(int sandbox) {
   OK(cuttle_dostring(S, coroutines, "=coroutines") == CUTTLE_OK, "functions are there");
   OK(cuttle_dostring(S,
                      "x = zeros(f32, 1)\n"
-                     "spin = kernel('spin', function(x) while x[0] == 0.0 do end end)",
+                     "spin = kernel('spin', function(x) while x[0] == 0.0 do x[0] = 0.0 end end)",
                      "=spin") == CUTTLE_OK,
      "a kernel is there");
   run_interrupted(S, "f()", 100, "a script that makes coroutines");

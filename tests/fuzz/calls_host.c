@@ -44,7 +44,7 @@ static const char *const scripts[] = {
     "kernel('c', function(x, y) copy(x, y) printf('%d ', threadIdx.x) end)",
     "kernel('d', function(x, n) local s = shared(f32, {64}) s[threadIdx.x % 64] = n\n"
     "  sync_threads() x[0] = s[63 - threadIdx.x % 64] end)",
-    "kernel('a', function(x) while x[0] == 0.0 do end end)",
+    "kernel('a', function(x) while x[0] == 0.0 do x[0] = 0.0 end end)",
     "kernel('b', function(...) local a = ... end)",
     "g = zeros(f32, 10) kernel('e', function(x) x[0] = g and 1.0 end)", "error('x\\ny')",
     "error({})", "error()", "while true do end", "local t = {} for i = 1, 1e9 do t[i] = {} end",
