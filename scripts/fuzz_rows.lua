@@ -18,8 +18,8 @@ local function pick(list) return list[math.random(#list)] end
 -- others.
 local LENGTHS <const> = 3
 local lengths = { 1024, 4096, math.random(1, 64), 2 * math.random(1, 200),
-  4 * math.random(100, 3000), math.random(1000, 9000), 16384, 32768, 8 * math.random(1000, 16384),
-  131072, math.random(100000, 270000) }
+  4 * math.random(100, 3000), 2 * math.random(2000, 30000), math.random(1000, 9000), 16384, 32768,
+  8 * math.random(1000, 16384), 131072, math.random(100000, 270000) }
 for i = #lengths, 1, -1 do
   if lengths[i] > longest then table.remove(lengths, i) end
 end

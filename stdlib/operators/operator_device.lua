@@ -1,6 +1,7 @@
 -- operator_device.lua: where an operator's kernels run: for which target they are written, and
 -- memory on the device of its arguments. `place` is a tensor's device, "cpu" or "cuda:0".
 local internal = ...
+local memo = require "cuttle.memo"
 local M = {}
 
 local MULTIPROCESSORS <const> = 132 -- of a target that is not there: an H200's
@@ -15,6 +16,23 @@ function M.target(place)
   return { sm = device.sm or 0, shared = device.shared_bytes or math.huge, n_sms = device.n_sms,
            name = device.sm and device.name }
 end
+
+-- A block of it leaves a multiprocessor no room for another one.
+local alone = kernel("alone", function(x)
+  local all = shared(f32, 32768)
+  all[threadIdx.x] = 0
+  x[0] = all[0]
+end)
+
+--- How many clusters of n blocks run at once, if a multiprocessor holds one block: fewer than it
+--- has room for, where groups of neighbouring multiprocessors are no multiples of n.
+M.clusters = memo.by_arguments(function(place, n)
+  local target, found = M.target(place), nil
+  if target.name then
+    found = alone { grid = n, block = 1024, cluster = n }:info(M.new(place, f32, 1))
+  end
+  return found and found.active_clusters or (target.n_sms or MULTIPROCESSORS) // n
+end)
 
 --- The tensor, or a copy on the device `place`.
 function M.bring(place, t) return t.device == place and t or t:to(place) end

@@ -176,9 +176,12 @@ end
 -- How many blocks, or clusters, are launched for so many turns.
 local function blocks_for(p, n_turns, place)
   if not p.in_turns then return n_turns end
-  local sms = on_device.target(place).n_sms or CPU_SMS
+  local sms = on_device.target(place).n_sms
   local each = math.min(p.per_sm, math.max(1, 2048 // p.threads))
-  return math.min(n_turns, math.max(1, sms * each // p.parts))
+  -- Pairs always find room; of more blocks, a cluster that finds none would begin after the others.
+  local n = sms and p.parts > 2 and each * on_device.clusters(place, p.parts)
+    or (sms or CPU_SMS) * each // p.parts
+  return math.min(n_turns, math.max(1, n))
 end
 
 local function blocks_of(p, call)
