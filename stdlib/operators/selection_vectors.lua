@@ -79,21 +79,46 @@ function M.largest_of(c, now)
   return max(max(lowest, low), high)
 end
 
+-- The largest number of vector `at`, which is v, to `largest`; -inf after the row.
+local function keep(c, row, largest, at, v)
+  local most = M.largest_of(c, v)
+  if row.counts and M.is_in(c, at) then
+    local words = recast(v, u32)
+    for e = 0, size(words) - 1 do counts.add(row.counts, words[e]) end
+  end
+  if M.is_in(c, at) ~= true then most = where(at < c.n, most, -math.huge) end
+  if M.is_in(c, at) then largest[at] = cast(most, largest.dtype) end
+  return most
+end
+
+-- f(i, at, v) of the thread's vectors, one after the other; the next `ahead` ones are on their way.
+local function each_in_turn(c, row, ahead, f)
+  local n, now = M.batches(c) * BATCH, fragment(row.x.dtype, { c.width, ahead })
+  local function load(i)
+    local at = min(threadIdx.x + i * c.threads, c.n - 1)
+    copy(tile(row.x, { c.width }, { row.start + at }), now(_, i % ahead))
+  end
+  for i = 0, ahead - 1 do load(i) end
+  for i = 0, n - 1 do
+    f(i, threadIdx.x + i * c.threads, now(_, i % ahead))
+    if i + ahead < n then load(i + ahead) end
+  end
+end
+
 --- Puts the largest number of each vector into `largest`, and calls f(most) for each batch of the
 --- thread's own ones, f32, from 0 on; -inf after the row. With row.counts all values are counted.
 function M.keep_largest(c, row, largest, f)
-  M.each_batch(c, row, function(at, now, last)
-    local most = {}
-    for i = 0, last do
-      most[i] = M.largest_of(c, now(_, i))
-      if row.counts and M.is_in(c, at[i]) then
-        local words = recast(now(_, i), u32)
-        for e = 0, size(words) - 1 do counts.add(row.counts, words[e]) end
-      end
-      if M.is_in(c, at[i]) ~= true then most[i] = where(at[i] < c.n, most[i], -math.huge) end
-      if M.is_in(c, at[i]) then largest[at[i]] = cast(most[i], largest.dtype) end
-    end
-    f(most)
+  if c.dtype.bytes > 2 then
+    return M.each_batch(c, row, function(at, now, last)
+      local most = {}
+      for i = 0, last do most[i] = keep(c, row, largest, at[i], now(_, i)) end
+      f(most)
+    end)
+  end
+  local most = {}
+  each_in_turn(c, row, row.counts and 2 or 4, function(i, at, v)
+    most[i % BATCH] = keep(c, row, largest, at, v)
+    if i % BATCH == BATCH - 1 then f(most) end
   end)
 end
 
