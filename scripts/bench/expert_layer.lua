@@ -6,13 +6,13 @@
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/expert_layer.lua [--quick]
 --     [--config=UP/DOWN ...] [--parts] [--backward] [--packed=TYPE[:GROUP] ...] [--variants=FILE]
 --     [--quantize=FORMAT] [--alone] [--graph] [TxDxFxExK ...]
--- With --parts the products alone, too. With --backward the gradients instead, which are computed
--- from the layer's arguments: PyTorch's keep what the layer computed. With --packed the layer of
--- packed weights (docs/matmul.md#weights-of-few-bits), too, for each type, "mxfp4" among them; FILE
--- returns a list of pairs of their configurations, {UP, DOWN, name =}, tables of fields, or false;
--- FORMAT, "fp8_rows" or "int8_rows", is that of what they multiply then, too. --alone: without
--- PyTorch and other ways to compute it. --graph: what is timed are graphs of ten layers, for few
--- tokens, as the host needs more time for a launch than the device.
+-- With --parts the products alone, too. With --backward the gradients instead, computed from the
+-- layer's arguments, and from these and what it kept: PyTorch's keep what the layer computed. With
+-- --packed the layer of packed weights (docs/matmul.md#weights-of-few-bits), too, for each type,
+-- "mxfp4" among them; FILE returns a list of pairs of their configurations, {UP, DOWN, name =},
+-- tables of fields, or false; FORMAT, "fp8_rows" or "int8_rows", is that of what they multiply then,
+-- too. --alone: without PyTorch and other ways to compute it. --graph: what is timed are graphs of
+-- ten layers, for few tokens, as the host needs more time for a launch than the device.
 -- On the CPU engine it takes one small layer.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
 local ct = require "cuttle"
@@ -99,6 +99,8 @@ local function in_steps(set, T, D, F, k)
   end, name
 end
 
+local function room_to_keep(T, F, k) return ct.tensor(ct.bf16, ct.row_major { T * k, 2 * F }) end
+
 -- The gradients, and with --parts the products of groups of K alone.
 local function gradients(set, size, options, peer)
   local T, D, F, E, k = table.unpack(size)
@@ -106,6 +108,10 @@ local function gradients(set, size, options, peer)
   local launch, made = experts.prepare_backward(dY, set.X, set.W1, set.W2, set.routing)
   local list = {}
   beside.add(list, "* gradients", launch, made[1], made[1])
+  local how = { kept = room_to_keep(T, F, k) }
+  experts.expert_layer(set.X, set.W1, set.W2, set.routing, how)
+  local of_kept, same = experts.prepare_backward(dY, set.X, set.W1, set.W2, set.routing, how)
+  beside.add(list, "* gradients, kept", of_kept, same[1], made[1])
   local function add(text, rows, columns, C, config)
     local function operand_of(n, seed)
       return ct.select(operand({ T * k, n }, { n, 1 }, T * k * n, seed), 1, 0)
@@ -215,6 +221,7 @@ local function measure(size, options, layer, whole)
       clear { grid = ct.cdiv(T * D, 256), block = 256 }(ct.view(out, T * D))
     end)
     add("routed", {}, function() route() end)
+    add("kept", { kept = room_to_keep(T, F, k) })
     local steps, name = in_steps(set, T, D, F, k)
     beside.add(list, "in steps, no sum: " .. name, steps, expected, expected)
   end

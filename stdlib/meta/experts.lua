@@ -34,7 +34,8 @@ function expert_layer.prepare_route(logits, k, options) end
 ---@param down Tensor|table (D,F,E)
 ---@param routing table of route
 ---@param options? table `activation`, a function (gate, up) or its name; `bias`, {(2F,E), (D,E)};
---- `combine`, `configs`, `out`, `stream`; `quantize`, of packed weights: "fp8_rows", "int8_rows"
+--- `combine`, `configs`, `out`, `stream`; `kept`, (T k,2F), is filled with gates and ups for the
+--- gradients; `quantize`, of packed weights: "fp8_rows", "int8_rows"
 ---@return Tensor # (T,D)
 function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
 
@@ -49,13 +50,14 @@ function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
 ---@return table # the names of both configurations
 function expert_layer.prepare(tokens, gate_up, down, routing, options) end
 
---- The gradients of such a layer, which are computed from its arguments.
+--- The gradients of such a layer, computed from its arguments and, if given, what it kept.
 ---@param dY Tensor (T,D), the gradient of the layer's result
 ---@param tokens Tensor (T,D)
 ---@param gate_up Tensor (2F,D,E)
 ---@param down Tensor (D,F,E)
 ---@param routing table of route
----@param options? table `accumulate`; `gradient`, a function (gate, up); `out`, `stream`
+---@param options? table `accumulate`; `gradient`, a function (gate, up); `kept`, that of the layer;
+--- `out`, `stream`
 ---@return Tensor # of the tokens
 ---@return Tensor # of gate_up
 ---@return Tensor # of down

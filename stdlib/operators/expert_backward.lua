@@ -1,8 +1,8 @@
--- expert_backward.lua: gradients of the layer of experts (expert_layer.lua) and of its router. The
--- layer keeps nothing: gate and up are computed again. In the order of the experts' rows:
+-- expert_backward.lua: gradients of the layer of experts (expert_layer.lua) and of its router. Gate
+-- and up are computed again, unless the layer has kept them. In the order of the experts' rows:
 --   both   rows of gate and up            dhidden  dY's rows times down
---   one kernel makes of them, in place, their gradients, the weighted hidden rows, and the
---   gradients of the routing weights
+--   one kernel makes of them their gradients, the weighted hidden rows, and the gradients of the
+--   routing weights; in place, but for rows that were kept
 --   products of groups of K give the gradients of the weights, whose rows of tokens and of dY are
 --   gathered before; one more product gives the tokens', which are added up as Y is
 local arguments = require "cuttle.arguments"
@@ -17,7 +17,7 @@ local M = {}
 
 local op <const> = "expert_layer_backward"
 local THREADS <const>, WORD <const> = 256, 64 -- threads of a block; bits
-local known <const> = { "accumulate", "gradient", "out", "stream" }
+local known <const> = { "accumulate", "gradient", "kept", "out", "stream" }
 
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
@@ -55,7 +55,7 @@ local function read(dY, X, gate_up, down, routing, options)
   parts.check_rows(op, "dY", dY, p)
   parts.check_rows(op, "tokens", X, p)
   p.E, p.stream = size(down, 2), options.stream
-  p.gradient = options.gradient
+  p.gradient, p.kept = options.gradient, parts.check_kept(op, options.kept, X, p)
   if p.gradient ~= nil and type(p.gradient) ~= "function" then
     fail("gradient is of type %s; expected a function (gate, up) that returns the hidden number "
       .. "and its derivatives", tiles.type_name(p.gradient))
@@ -113,25 +113,19 @@ local kernel_of = memo.by_fields({ "dtype" }, function(c)
   return (c.dtype.bits == 16 and make_narrow or make_wide)(c.f, c.dtype)
 end, "f")
 
--- Gates or ups of rows (n,2F).
-local function half(both, which)
-  local n, width = size(both, 0), size(both, 1)
-  return view(both, layout({ n, width // 2 }, { width, 2 }), which)
-end
-
--- The steps that make of both and dhidden their gradients and the weighted hidden rows, in place.
-local function derive(p, X, both, dhidden, weights, dweights)
+-- The steps that make of both the gradients `to`, and of dhidden the weighted hidden rows, in place.
+local function derive(p, X, both, to, dhidden, weights, dweights)
   local function as_column(x) return view(x, layout({ size(x), 1 }, { stride(x, 0), 1 })) end
   local f = p.gradient or (X.dtype.bits == 16 and narrow_swiglu or swiglu)
   local k, once = kernel_of{ f = f, dtype = X.dtype }, as_column(dweights)
   if X.dtype.bits == 16 then
-    local words = recast(both, u32)
-    return k:steps(words, dhidden, as_column(weights),
-      { out = { words, dhidden, once }, stream = p.stream })
+    return k:steps(parts.halves(both), dhidden, as_column(weights),
+      { out = { parts.halves(to), dhidden, once }, stream = p.stream })
   end
-  local gate, up = half(both, 0), half(both, 1)
+  local gate, up = parts.halves(both)
+  local dgate, dup = parts.halves(to)
   return k:steps(gate, up, dhidden, as_column(weights),
-    { out = { gate, up, dhidden, once }, stream = p.stream })
+    { out = { dgate, dup, dhidden, once }, stream = p.stream })
 end
 
 -- {====== The layer ======
@@ -158,9 +152,9 @@ local function each(dY, X, gate_up, down, routing, p, f, g)
   end
   local both, dhidden, rows = new(2 * p.F), new(p.F), new(p.D)
   local own, dy = gathered(X), gathered(dY)
-  multiply(own, gate_up, both)
+  if not p.kept then multiply(own, gate_up, both) end
   multiply(dy, select(down, 1, 0, 2), dhidden)
-  g(derive(p, X, both, dhidden, routing.weights, p[4]))
+  g(derive(p, X, p.kept or both, both, dhidden, routing.weights, p[4]))
   multiply(select(both, 1, 0), select(own, 1, 0), p[2], { beta = p.beta })
   multiply(select(dy, 1, 0), select(dhidden, 1, 0), p[3], { beta = p.beta })
   multiply(both, select(gate_up, 1, 0, 2), rows, { scatter = routing.places })

@@ -3,7 +3,8 @@
 -- epilogue is the gated activation. The epilogue of the second multiplies by the routing weights,
 -- and its rows are scattered: each to a row of its own, which a small kernel adds up in the order
 -- of the choices, or by atomic operations to the token's row. With `quantize` both multiply rows of
--- 8 bits, which a row kernel makes before, by packed weights.
+-- 8 bits, which a row kernel makes before, by packed weights. With `kept` the first stores gates and
+-- ups, for the gradients, and the activation is a kernel of its own.
 local arguments = require "cuttle.arguments"
 local backward = require "cuttle.expert_backward"
 local on_device = require "cuttle.operator_device"
@@ -16,7 +17,8 @@ local steps = require "cuttle.operator_steps"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local known <const> = { "activation", "bias", "combine", "configs", "out", "quantize", "stream" }
+local known <const> = { "activation", "bias", "combine", "configs", "kept", "out", "quantize",
+  "stream" }
 
 local function fail(format, ...) tiles.fail("expert_layer", format, ...) end
 
@@ -98,6 +100,20 @@ local function check_quantize(format, X, ...)
   end
 end
 
+-- The option kept of a layer that has gradients.
+local function kept_of(options, X, p, ...)
+  for i, w in ipairs(options.kept ~= nil and { ... } or {}) do
+    local name, kind = i == 1 and "gate_up" or "down", tiles.type_name(w)
+    if kind ~= "tensor" then
+      fail("kept is for gradients, which need matrices, and %s is a %s", name, kind)
+    end
+  end
+  if options.kept ~= nil and options.bias ~= nil then
+    fail("there are kept and bias; expected one of them, as biases have no gradients")
+  end
+  return parts.check_kept("expert_layer", options.kept, X, p)
+end
+
 -- What is computed, and how.
 local function read(X, gate_up, down, routing, options)
   options = arguments.options("expert_layer", options, known, '{combine = "atomic"}')
@@ -114,6 +130,7 @@ local function read(X, gate_up, down, routing, options)
   p.combine, p.configs, p.quantize = combine, options.configs or {}, options.quantize
   p.activation = activation_of(options.activation, X.dtype)
   p.stream, p.bias = options.stream, biases_of(options.bias, p, X)
+  p.kept = kept_of(options, X, p, gate_up, down)
   return p
 end
 
@@ -156,6 +173,27 @@ local function options_of_up(p, routing, scales)
   return how
 end
 
+-- Hidden rows of gates and ups that are kept.
+local activate = memo.by_fields({ "dtype" }, function(of)
+  local f, how = of.activation, { types = { of.dtype } }
+  if of.dtype.bits ~= 16 then
+    return row_kernel("activate", function(_, gate, up) return f(gate, up) end, how)
+  end
+  local pair = of.dtype == f16 and f16x2 or bf16x2
+  return row_kernel("activate", function(_, both) return f(pair.unpack(both)) end, how)
+end, "activation")
+
+-- The first product, kept, and the hidden rows.
+local function keep(p, X, gate_up, hidden, how, f, run)
+  f(X, gate_up, p.kept, { groups = how.groups, gather = how.gather, stream = p.stream,
+                          config = how.config })
+  local kernel, options = activate{ activation = p.activation, dtype = X.dtype },
+    { out = { hidden }, stream = p.stream }
+  local gate, up = parts.halves(p.kept)
+  if up then return run(kernel:steps(gate, up, options)) end
+  run(kernel:steps(gate, options))
+end
+
 -- Launches or prepares both products and the rest: f(A, B, C, options) for products, run(steps).
 local function each(X, gate_up, down, routing, p, f, run)
   local n, sums, bias = p.T * p.k, p.combine == "sum", p.bias[2]
@@ -171,7 +209,11 @@ local function each(X, gate_up, down, routing, p, f, run)
   if packed.ordered(x, gate_up, hidden, first) and packed.ordered(like, down, rows, how) then
     first.orders, how.ordered = x.dtype.bits, true
   end
-  f(x, gate_up, hidden, first)
+  if p.kept then
+    keep(p, X, gate_up, hidden, first, f, run)
+  else
+    f(x, gate_up, hidden, first)
+  end
   hidden, how.scale_a = narrowed(p, hidden, run)
   f(hidden, down, rows, how)
   if sums then run { parts.sum_step(p, rows, p.out, p.stream) } end

@@ -1,5 +1,6 @@
 -- expert_parts.lua: what the layer of experts (expert_layer.lua) and its gradients
--- (expert_backward.lua) share: the checks of their arguments, and the sum of a token's rows.
+-- (expert_backward.lua) share: the checks of their arguments, rows of gates and ups, and the sum of
+-- a token's rows.
 local arguments = require "cuttle.arguments"
 local memo = require "cuttle.memo"
 local tiles = require "cuttle.tiles"
@@ -82,6 +83,32 @@ function M.check_rows(op, name, out, p)
   if not is_like then
     tiles.fail(op, "%s is %s; expected row_major{%d, %d}", name, out.layout, p.T, p.D)
   end
+end
+
+--- The option `kept`, nil or a tensor for the gates and ups of all pairs, in the order of routing.
+function M.check_kept(op, kept, X, p)
+  if kept == nil then return nil end
+  local n, width = p.T * p.k, 2 * p.F
+  M.check_matrix(op, kept, "kept", 2, "(T k,2F)", X)
+  if tostring(kept.layout) ~= tostring(row_major{ n, width }) then
+    tiles.fail(op, "kept is %s; expected row_major{%d, %d}, gates and ups of all pairs",
+      kept.layout, n, width)
+  end
+  return kept
+end
+
+-- {====== Gates and ups ======
+
+-- Gates or ups of rows (n,2F).
+local function half(both, which)
+  local n, width = size(both, 0), size(both, 1)
+  return view(both, layout({ n, width // 2 }, { width, 2 }), which)
+end
+
+--- What a kernel of gated rows takes for rows (n,2F), and stores: of 16 bits one tensor of words.
+function M.halves(both)
+  if both.dtype.bits == 16 then return recast(both, u32) end
+  return half(both, 0), half(both, 1)
 end
 
 -- {====== The sum of a token's rows ======

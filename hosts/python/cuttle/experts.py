@@ -37,9 +37,9 @@ function _experts_layer(x, gate_up, down, k, tokens, places, ends, weights, opti
 end
 function _experts_backward(dy, x, gate_up, down, k, tokens, places, ends, weights, dx, dgate_up, ddown, dweights,
                            options)
+  options.out = {tokens = dx, gate_up = inner(dgate_up), down = inner(ddown), weights = dweights}
   local dX, dG, dD, dw = require "cuttle.expert_layer".expert_layer_backward(dy, x, inner(gate_up), inner(down),
-    routing(k, tokens, places, ends, weights),
-    {out = {tokens = dx, gate_up = inner(dgate_up), down = inner(ddown), weights = dweights}, stream = options.stream})
+    routing(k, tokens, places, ends, weights), options)
   return dX, select(dG, 2, 0, 1), select(dD, 2, 0, 1), dw
 end
 function _experts_route_backward(dweights, logits, k, tokens, places, ends, weights, options)
@@ -77,20 +77,21 @@ def route(logits: Any, k: int, *, normalize: Optional[bool] = None, score: Optio
 
 def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, activation: Optional[str] = None,
                  bias: Optional[Sequence[Any]] = None, combine: Optional[str] = None, quantize: Optional[str] = None,
-                 out: Any = None) -> Any:
+                 kept: Any = None, out: Any = None) -> Any:
     """The layer, (T, D). `combine`: "sum", in a fixed order, or "atomic", which adds to `out`, of float32. `bias`: of
     gate_up (E, 2F) and of down (E, D). `activation`: "swiglu" or "clamped_swiglu", that of gpt-oss. `quantize`:
-    "fp8_rows" or "int8_rows", what packed weights are multiplied by."""
+    "fp8_rows" or "int8_rows", what packed weights are multiplied by. `kept`: (T k, 2F) of x's type, is filled with what
+    expert_layer_backward would compute again."""
     made = _call("_experts_layer", x, fields(gate_up), fields(down), *routing, activation=activation,
-                 bias=None if bias is None else list(bias), combine=combine, quantize=quantize, out=out)
+                 bias=None if bias is None else list(bias), combine=combine, quantize=quantize, kept=kept, out=out)
     return out if out is not None else _result(x, made[0])
 
 
-def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Routing, *,
+def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Routing, *, kept: Any = None,
                           out: Optional[Sequence[Any]] = None) -> Tuple[Any, ...]:
-    """The gradients of x, gate_up, down and routing.weights, by the gradient of the layer's result. `out`: these four;
-    those of gate_up and down may be float32."""
-    made = _call("_experts_backward", dy, x, gate_up, down, *routing, *(out or (None,) * 4))
+    """The gradients of x, gate_up, down and routing.weights, by the gradient of the layer's result. `kept`: what the
+    layer filled. `out`: these four; those of gate_up and down may be float32."""
+    made = _call("_experts_backward", dy, x, gate_up, down, *routing, *(out or (None,) * 4), kept=kept)
     return tuple(out or (_result(x, t) for t in made))
 
 

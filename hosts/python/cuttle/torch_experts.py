@@ -50,6 +50,11 @@ _route_gradient = define(
 _layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTING}", lambda x, *_: _like(x), 1,
                 lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing),
                                                                               out=made[0]))
+_kept_layer = define(
+    "expert_layer_kept", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
+    lambda x, gate_up, down, tokens, *_: (*_like(x), x.new_empty(tokens.shape[0], gate_up.shape[1])), 2,
+    lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing), out=made[0],
+                                                                  kept=made[1]))
 _packed_layer = define(
     "expert_layer_packed",
     f"Tensor x, Tensor[]? bias, str? activation, str? quantize, {_PACKED.format('up')}, {_PACKED.format('down')}, {_ROUTING}",
@@ -58,18 +63,21 @@ _packed_layer = define(
         x, _packed(*rest[:_FIELDS]), _packed(*rest[_FIELDS:2 * _FIELDS]), _routing(*rest[2 * _FIELDS:]), bias=bias,
         activation=activation, quantize=quantize, out=made[0]))
 _layer_gradient = define(
-    "expert_layer_backward", f"Tensor dy, Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
-    lambda dy, x, gate_up, down, tokens, places, ends, weights, k: _like(x, gate_up, down, weights), 4,
-    lambda made, dy, x, gate_up, down, *routing: experts.expert_layer_backward(
-        dy, x, gate_up, down, _routing(*routing), out=made))
+    "expert_layer_backward", f"Tensor dy, Tensor? kept, Tensor x, Tensor gate_up, Tensor down, {_ROUTING}",
+    lambda dy, kept, x, gate_up, down, tokens, places, ends, weights, k: _like(x, gate_up, down, weights), 4,
+    lambda made, dy, kept, x, gate_up, down, *routing: experts.expert_layer_backward(
+        dy, x, gate_up, down, _routing(*routing), kept=kept, out=made))
 
 
 def _save(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
     *tensors, ctx.k = inputs
-    ctx.save_for_backward(*tensors)
+    kept = output[1] if isinstance(output, tuple) else None
+    if kept is not None:
+        ctx.mark_non_differentiable(kept)
+    ctx.save_for_backward(kept, *tensors)
 
 
-def _gradients(ctx: Any, dy: Any) -> Tuple[Any, ...]:
+def _gradients(ctx: Any, dy: Any, *_: Any) -> Tuple[Any, ...]:
     dx, dgate_up, ddown, dweights = _layer_gradient(dy.contiguous(), *ctx.saved_tensors, ctx.k)
     return dx, dgate_up, ddown, None, None, None, dweights, None
 
@@ -86,20 +94,24 @@ def _route_gradients(ctx: Any, *grads: Any) -> Tuple[Any, ...]:
 
 
 _layer.register_autograd(_gradients, setup_context=_save)
+_kept_layer.register_autograd(_gradients, setup_context=_save)
 _route.register_autograd(_route_gradients, setup_context=_save_route)
 
 
 def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normalize: Optional[bool] = None,
                  score: Optional[str] = None, correction_bias: Any = None, groups: Optional[Sequence[int]] = None,
                  scale: Optional[float] = None, bias: Optional[Sequence[Any]] = None,
-                 activation: Optional[str] = None, quantize: Optional[str] = None) -> Any:
+                 activation: Optional[str] = None, quantize: Optional[str] = None, recompute: bool = False) -> Any:
     """The feed-forward layer of a mixture of experts, (T, D), with gradients of x, gate_up, down and logits.
 
     x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (T, E). Each token
-    has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU.
+    has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU. For the
+    gradients, gates and ups of all pairs (T k, 2F) are kept; with `recompute` they are computed again.
     gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient. Only with these there are
     bias, activation and quantize, which cuttle.experts.expert_layer describes.
     """
+    import torch
+
     routing = _route(logits.contiguous(), k, correction_bias, None if groups is None else list(groups), normalize,
                      score, scale)
     if isinstance(gate_up, PackedWeight) or isinstance(down, PackedWeight):
@@ -110,4 +122,6 @@ def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normal
     if bias is not None or activation is not None or quantize is not None:
         raise TypeError("expert_layer: bias, activation and quantize are for packed weights; those have no gradients. "
                         "For others call cuttle.experts.expert_layer")
-    return _layer(x.contiguous(), gate_up, down, *routing, k)
+    args = (x.contiguous(), gate_up, down, *routing, k)
+    needs_gradients = torch.is_grad_enabled() and any([t.requires_grad for t in (x, gate_up, down, logits)])
+    return _kept_layer(*args)[0] if needs_gradients and not recompute else _layer(*args)

@@ -231,6 +231,11 @@ def test_experts():
             values.append((y.astype("f8") * dy).sum())
         ok(got.shape == like.shape and abs((values[1] - values[0]) / 2e-2 - got[at]) < 1e-2 * abs(got[at]),
            f"the gradient of {name} is the slope")
+    kept = np.zeros((t * k, 2 * f), "f4")
+    close(experts.expert_layer(x, gate_up, down, routing, kept=kept), want, "a layer that keeps gates and ups", 1e-3)
+    made = (experts.expert_layer_backward(dy, x, gate_up, down, routing, kept=of) for of in (None, kept))
+    for name, again, once in zip(names, *made):
+        close(once, again, f"the gradient of {name} by what was kept", 1e-3)
     ok(experts.route_backward(routing.weights, logits, routing).shape == logits.shape, "gradients of logits")
     out = np.ones((t, d), "f4")
     close(experts.expert_layer(x, gate_up, down, routing, combine="atomic", out=out), want + 1, "added", 1e-3)

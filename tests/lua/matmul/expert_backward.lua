@@ -1,6 +1,6 @@
 -- Gradients of a layer of experts and of its router: against plain loops in double precision, with
--- and without an activation of one's own, of each type; launched again; of no tokens. A training
--- step whose loss falls.
+-- and without an activation of one's own, of each type; launched again; of what the layer kept; of
+-- no tokens. A training step whose loss falls.
 local experts = require "cuttle.expert_layer"
 local here = zeros(f32, 1).device
 
@@ -65,12 +65,40 @@ local function weights_of(dtype, rows, columns, E)
   return randn(dtype, layout({rows, columns, E}, {columns, 1, rows * columns}))
 end
 
+local function host(t) return t:to("cpu") end
+
+-- The layer that keeps gates and ups has the same result, also launched again; and its gradients,
+-- which leave these as they are, and come from them.
+local function check_kept(dY, X, W1, W2, r, options, want, bound)
+  local F, n, activation = size(W2, 1), size(r.tokens), nil
+  if options.gradient then activation = function(gate, up) return gate * up end end
+  local kept = full(X.dtype, row_major{n, 2 * F}, 7):to(here)
+  local Y = experts.expert_layer(X, W1, W2, r, {activation = activation})
+  local Z = experts.expert_layer(X, W1, W2, r, {activation = activation, kept = kept})
+  local before = host(kept)
+  local again, of_list = experts.prepare(X, W1, W2, r, {activation = activation, kept = kept})
+  again()
+  local how = {gradient = options.gradient, kept = kept}
+  local got = {experts.expert_layer_backward(dY, X, W1, W2, r, how)}
+  local launch, list = experts.prepare_backward(dY, X, W1, W2, r, how)
+  launch()
+  local ok = error_of(Z, layout{size(Z)}, numbers(view(Y, layout{size(Y)}))) < bound
+    and reference.difference(host(Z), host(of_list)) == nil
+    and reference.difference(host(kept), before) == nil
+  for i, x in ipairs(got) do
+    ok = ok and error_of(x, layout{size(x)}, want[i]) < bound
+      and reference.difference(host(x), host(list[i])) == nil
+  end
+  clear(kept)
+  local _, _, of_nothing = experts.expert_layer_backward(dY, X, W1, W2, r, how)
+  return ok and reference.difference(host(of_nothing), zeros(X.dtype, W2.layout):to("cpu")) == nil
+end
+
 local function check(dtype, T, D, F, E, k, options, f, bound)
   local X, dY = randn(dtype, row_major{T, D}), randn(dtype, row_major{T, D})
   local W1, W2 = weights_of(dtype, 2 * F, D, E), weights_of(dtype, D, F, E)
   local r = experts.route(randn(f32, row_major{T, E}), k)
   local got = { experts.expert_layer_backward(dY, X, W1, W2, r, options) }
-  local function host(t) return t:to("cpu") end
   local want = plain(host(dY), host(X), host(W1), host(W2), r, f)
   local again, list = experts.prepare_backward(dY, X, W1, W2, r, options)
   again()
@@ -80,6 +108,7 @@ local function check(dtype, T, D, F, E, k, options, f, bound)
     ok = ok and err < bound and reference.difference(host(x), host(list[i])) == nil
     if not ok then print(dtype, i, err) end
   end
+  ok = ok and check_kept(dY, X, W1, W2, r, options, want, bound)
   print(dtype, got[1].dtype, got[2].layout, got[3].layout, got[4].dtype, ok)
 end
 check(f32, 9, 12, 8, 3, 2, {}, silu, 1e-5)
