@@ -57,6 +57,15 @@ class Routing(NamedTuple):
     weights: Any
 
 
+def _check(name: str, x: Any, gate_up: Any, down: Any) -> None:
+    """Shapes as Python has them, where the language's order differs."""
+    tokens, wide, narrow = (tuple(t.shape) for t in (x, gate_up, down))
+    wanted = len(tokens) == 2 and len(narrow) == 3 and narrow[1] == tokens[1]
+    if not wanted or wide != (narrow[0], 2 * narrow[2], tokens[1]):
+        raise ValueError(f"{name}: x has shape {tokens}, gate_up {wide} and down {narrow}; "
+                         "(T, D), (E, 2F, D) and (E, D, F) were expected")
+
+
 def _call(function: str, *args: Any, **options: Any) -> Any:
     if not state().has_function(function):
         state().run(_CALL, "=experts")
@@ -82,6 +91,7 @@ def expert_layer(x: Any, gate_up: Any, down: Any, routing: Routing, *, activatio
     gate_up (E, 2F) and of down (E, D). `activation`: "swiglu" or "clamped_swiglu", that of gpt-oss. `quantize`:
     "fp8_rows" or "int8_rows", what packed weights are multiplied by. `kept`: (T k, 2F) of x's type, is filled with what
     expert_layer_backward would compute again."""
+    _check("expert_layer", x, gate_up, down)
     made = _call("_experts_layer", x, fields(gate_up), fields(down), *routing, activation=activation,
                  bias=None if bias is None else list(bias), combine=combine, quantize=quantize, kept=kept, out=out)
     return out if out is not None else _result(x, made[0])
@@ -91,6 +101,7 @@ def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Rou
                           out: Optional[Sequence[Any]] = None) -> Tuple[Any, ...]:
     """The gradients of x, gate_up, down and routing.weights, by the gradient of the layer's result. `kept`: what the
     layer filled. `out`: these four; those of gate_up and down may be float32."""
+    _check("expert_layer_backward", x, gate_up, down)
     made = _call("_experts_backward", dy, x, gate_up, down, *routing, *(out or (None,) * 4), kept=kept)
     return tuple(out or (_result(x, t) for t in made))
 

@@ -102,9 +102,9 @@ def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normal
                  score: Optional[str] = None, correction_bias: Any = None, groups: Optional[Sequence[int]] = None,
                  scale: Optional[float] = None, bias: Optional[Sequence[Any]] = None,
                  activation: Optional[str] = None, quantize: Optional[str] = None, recompute: bool = False) -> Any:
-    """The feed-forward layer of a mixture of experts, (T, D), with gradients of x, gate_up, down and logits.
+    """The feed-forward layer of a mixture of experts, of x's shape, with gradients of x, gate_up, down and logits.
 
-    x is (T, D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (T, E). Each token
+    x is (..., D), gate_up (E, 2F, D) with the rows gate 0, up 0, gate 1, ..., down (E, D, F), logits (..., E). A token
     has the k experts of its largest logits; cuttle.experts.route has the options. The activation is SwiGLU. For the
     gradients, gates and ups of all pairs (T k, 2F) are kept; with `recompute` they are computed again.
     gate_up and down may both be a cuttle.packed.PackedWeight; then nothing has a gradient. Only with these there are
@@ -112,16 +112,18 @@ def expert_layer(x: Any, gate_up: Any, down: Any, logits: Any, k: int, *, normal
     """
     import torch
 
-    routing = _route(logits.contiguous(), k, correction_bias, None if groups is None else list(groups), normalize,
+    shape, x = x.shape, x.reshape(-1, x.shape[-1]).contiguous()
+    routing = _route(logits.reshape(-1, logits.shape[-1]).contiguous(), k, correction_bias, None if groups is None else list(groups), normalize,
                      score, scale)
     if isinstance(gate_up, PackedWeight) or isinstance(down, PackedWeight):
         if not (isinstance(gate_up, PackedWeight) and isinstance(down, PackedWeight)):
             raise TypeError("expert_layer: one of gate_up and down is packed; pass both as cuttle.packed.PackedWeight")
-        return _packed_layer(x.contiguous(), None if bias is None else list(bias), activation, quantize, *gate_up,
-                             *down, *routing, k)
+        return _packed_layer(x, None if bias is None else list(bias), activation, quantize, *gate_up, *down, *routing,
+                             k).reshape(shape)
     if bias is not None or activation is not None or quantize is not None:
         raise TypeError("expert_layer: bias, activation and quantize are for packed weights; those have no gradients. "
                         "For others call cuttle.experts.expert_layer")
-    args = (x.contiguous(), gate_up, down, *routing, k)
     needs_gradients = torch.is_grad_enabled() and any([t.requires_grad for t in (x, gate_up, down, logits)])
-    return _kept_layer(*args)[0] if needs_gradients and not recompute else _layer(*args)
+    keeps = needs_gradients and not recompute
+    y = _kept_layer(x, gate_up, down, *routing, k)[0] if keeps else _layer(x, gate_up, down, *routing, k)
+    return y.reshape(shape)

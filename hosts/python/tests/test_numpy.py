@@ -237,6 +237,8 @@ def test_experts():
     for name, again, once in zip(names, *made):
         close(once, again, f"the gradient of {name} by what was kept", 1e-3)
     ok(experts.route_backward(routing.weights, logits, routing).shape == logits.shape, "gradients of logits")
+    fails(ValueError, "gate_up (4, 8, 16) and down (4, 16, 8); (T, D), (E, 2F, D)",
+          lambda: experts.expert_layer(x, gate_up[:, ::2], down, routing), "gates without ups")
     out = np.ones((t, d), "f4")
     close(experts.expert_layer(x, gate_up, down, routing, combine="atomic", out=out), want + 1, "added", 1e-3)
 

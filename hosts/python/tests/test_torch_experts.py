@@ -138,6 +138,42 @@ def test_gpt_oss():
     ok((y - want).abs().max() < 1e-2 * want.abs().max(), "experts of gpt-oss")
 
 
+class Block(torch.nn.Module):
+    """A residual block of experts as a model has it, with all gates before all ups."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.norm, self.router = torch.nn.RMSNorm(D), torch.nn.Linear(D, E, bias=False)
+        self.gate, self.up = (torch.nn.Parameter(torch.randn(E, F, D) / 2) for _ in range(2))
+        self.down = torch.nn.Parameter(torch.randn(E, D, F) / 2)
+
+    def forward(self, x):
+        h = self.norm(x)
+        gate_up = torch.stack((self.gate, self.up), 2).flatten(1, 2)
+        return x + self.layer(h, gate_up, self.down, self.router(h))
+
+
+# Sequences of tokens through a module, and the gradients of all of its parameters.
+def test_block():
+    def flat(x, gate_up, down, logits):
+        return plain(x.flatten(0, 1), gate_up, down, logits.flatten(0, 1)).reshape(x.shape)
+
+    x = data(2, T // 2, D)
+    block = Block(ours).to(DEVICE)
+    other = Block(flat).to(DEVICE)
+    other.load_state_dict(block.state_dict())
+    compiled = torch.compile(block, backend="aot_eager", fullgraph=True)
+    names = ("y", "dx", *(f"d{name}" for name, _ in block.named_parameters()))
+    for text, f in ("", block), (", compiled", compiled):
+        got = results(lambda x, *_: f(x), (x, *block.parameters()))
+        want = results(lambda x, *_: other(x), (x, *other.parameters()))
+        for name, a, b in zip(names, got, want):
+            ok(a.shape == b.shape and (a - b).abs().max() < 1e-4 * b.abs().max(), f"{name} of a block{text}")
+    with torch.no_grad():
+        ok(torch.allclose(block(x), other(x), atol=1e-4), "a block without gradients")
+
+
 def test_training():
     x, target = data(T, D).detach(), data(T, D).detach()
     gate_up, down, router = data(E, 2 * F, D), data(E, D, F), data(E, D)
@@ -155,5 +191,6 @@ test_gradients()
 test_packed()
 test_deepseek()
 test_gpt_oss()
+test_block()
 test_training()
 done()
