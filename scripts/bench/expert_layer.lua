@@ -10,7 +10,7 @@
 -- layer's arguments, and from these and what it kept: PyTorch's keep what the layer computed. With
 -- --packed the layer of packed weights (docs/matmul.md#weights-of-few-bits), too, for each type,
 -- "mxfp4" among them; FILE returns a list of pairs of their configurations, {UP, DOWN, name =},
--- tables of fields, or false; FORMAT, "fp8_rows" or "int8_rows", is that of what they multiply then,
+-- tables of fields, or false; FORMAT, "fp8_rows" or "int8_rows", is that of what they multiply,
 -- too. --alone: without PyTorch and other ways to compute it. --graph: what is timed are graphs of
 -- ten layers, for few tokens, as the host needs more time for a launch than the device.
 -- On the CPU engine it takes one small layer.

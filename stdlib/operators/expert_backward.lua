@@ -113,7 +113,8 @@ local kernel_of = memo.by_fields({ "dtype" }, function(c)
   return (c.dtype.bits == 16 and make_narrow or make_wide)(c.f, c.dtype)
 end, "f")
 
--- The steps that make of both the gradients `to`, and of dhidden the weighted hidden rows, in place.
+-- The steps that make of both the gradients `to`, and of dhidden the weighted hidden rows, in
+-- place.
 local function derive(p, X, both, to, dhidden, weights, dweights)
   local function as_column(x) return view(x, layout({ size(x), 1 }, { stride(x, 0), 1 })) end
   local f = p.gradient or (X.dtype.bits == 16 and narrow_swiglu or swiglu)

@@ -3,8 +3,8 @@
 -- epilogue is the gated activation. The epilogue of the second multiplies by the routing weights,
 -- and its rows are scattered: each to a row of its own, which a small kernel adds up in the order
 -- of the choices, or by atomic operations to the token's row. With `quantize` both multiply rows of
--- 8 bits, which a row kernel makes before, by packed weights. With `kept` the first stores gates and
--- ups, for the gradients, and the activation is a kernel of its own.
+-- 8 bits, which a row kernel makes before, by packed weights. With `kept` the first stores gates
+-- and ups, for the gradients, and the activation is a kernel of its own.
 local arguments = require "cuttle.arguments"
 local backward = require "cuttle.expert_backward"
 local on_device = require "cuttle.operator_device"
