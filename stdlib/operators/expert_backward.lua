@@ -16,7 +16,7 @@ local tiles = require "cuttle.tiles"
 local M = {}
 
 local op <const> = "expert_layer_backward"
-local THREADS <const>, WORD <const> = 256, 64 -- threads of a block; bits
+local THREADS <const> = 256 -- of a block
 local known <const> = { "accumulate", "gradient", "kept", "out", "stream" }
 
 local function fail(format, ...) tiles.fail(op, format, ...) end
@@ -131,12 +131,6 @@ end
 
 -- {====== The layer ======
 
--- Rows as words of 64 bits, where they are such: a gather moves elements.
-local function in_words(x)
-  local is_whole = size(x, 1) * x.dtype.bits % WORD == 0 and x.address % (WORD // 8) == 0
-  return is_whole and recast(x, u64) or x
-end
-
 -- Launches or prepares all: f(A, B, C, options) for products, g(steps).
 local function each(dY, X, gate_up, down, routing, p, f, g)
   local n, ends, tokens = p.T * p.k, routing.ends, routing.tokens
@@ -148,7 +142,7 @@ local function each(dY, X, gate_up, down, routing, p, f, g)
   end
   local function gathered(x)
     local rows = new(p.D)
-    g(selections.gather:steps(in_words(x), tokens, { out = in_words(rows), stream = p.stream }))
+    g(selections.gather:steps(x, tokens, { out = rows, stream = p.stream }))
     return rows
   end
   local both, dhidden, rows = new(2 * p.F), new(p.F), new(p.D)

@@ -8,16 +8,18 @@ local radix = require "cuttle.selection_sort"
 local M = {}
 
 local THREADS <const>, LANES <const> = 256, 32
+local WORDS <const>, AHEAD <const> = 4, 4 -- words of a vector; vectors in flight of a thread
 local index_types <const> = { i32, i64 }
 local sum_types <const> = { f32, f64, i32, u32, i64, u64, f16, bf16 }
 
 -- {====== Kernels ======
 
--- f(row, column) of the elements of a thread: `lanes` neighbours have a row.
-local function each_element(n_rows, columns, lanes, f)
+-- f(row, column) of the elements of a thread, or of the first of so many steps: `lanes` neighbours
+-- have a row.
+local function each_element(n_rows, columns, lanes, f, steps)
   local row = (call.like(blockIdx.x, n_rows) * THREADS + threadIdx.x) // lanes
   if row < n_rows then
-    for column in range(threadIdx.x % lanes, columns, lanes) do f(row, column) end
+    for column in range(threadIdx.x % lanes, columns, lanes * (steps or 1)) do f(row, column) end
   end
 end
 
@@ -36,6 +38,24 @@ local gather_kernel = by_lanes(function(lanes)
     each_element(size(index), columns, lanes, function(row, column)
       y[row * columns + column] = x[call.like(index[row], size(x)) * columns + column]
     end)
+  end)
+end)
+
+-- The same of rows (words,rows) that are whole vectors.
+local gather_vectors_kernel = by_lanes(function(lanes)
+  return kernel("gather", function(x, index, y)
+    local vectors, held = size(x, 0) // WORDS, fragment(u32, {WORDS, AHEAD})
+    each_element(size(index), vectors, lanes, function(row, first)
+      local from = x(_, call.like(index[row], size(x)))
+      local function each(f)
+        for j = 0, AHEAD - 1 do
+          local at = first + j * lanes
+          if at < vectors then f(at, held(_, j)) end
+        end
+      end
+      each(function(at, own) copy(tile(from, {WORDS}, {at}), own) end)
+      each(function(at, own) copy(own, tile(y(_, row), {WORDS}, {at})) end)
+    end, AHEAD)
   end)
 end)
 
@@ -82,6 +102,13 @@ local function rows_of(op, x)
   return x
 end
 
+-- Rows as (words,rows), nil: they are no whole vectors.
+local function in_words(t, columns)
+  local bits = columns * t.dtype.bits
+  if bits % (WORDS * u32.bits) ~= 0 or t.address % (WORDS * u32.bytes) ~= 0 then return nil end
+  return view(recast(t, u32), layout{ bits // u32.bits, size(t) // columns })
+end
+
 --- gather(x, index[, options]) -> the rows of x, by its first mode, that the index names
 M.gather = call.define("gather", 2, {}, "{out = y}", function(options, given, index)
   local op = "gather"
@@ -92,8 +119,13 @@ M.gather = call.define("gather", 2, {}, "{out = y}", function(options, given, in
   local found, tensors = call.results(op, options, x,
     { { dtype = x.tensor.dtype, shape = extent, only = true } }, { x, by })
   if found[1].n == 0 then return {}, tensors end
-  return { step(gather_kernel, by.n, x.columns,
-    { x.flat, by.flat, found[1].flat, x.columns }) }, tensors
+  local y = found[1].flat
+  local from, to = in_words(x.flat, x.columns), in_words(y, x.columns)
+  if from and to then
+    return { step(gather_vectors_kernel, by.n, size(from, 0) // WORDS, { from, by.flat, to }) },
+      tensors
+  end
+  return { step(gather_kernel, by.n, x.columns, { x.flat, by.flat, y, x.columns }) }, tensors
 end)
 
 local function check_rows(op, y, by, x)
