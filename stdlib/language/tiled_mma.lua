@@ -64,15 +64,25 @@ local function to_permutation(perm, i, mma, op)
   return tiler
 end
 
+-- Why they are no permutations, or nil.
+local function permutations_trouble(perm)
+  if type(perm) ~= "table" then return "a " .. type(perm) end
+  for key in pairs(perm) do
+    if math.type(key) ~= "integer" then return ("a table with the key '%s'"):format(key) end
+  end
+  return #perm > 3 and #perm .. " tilers" or nil
+end
+
 -- tiled_mma(atom[, atom_layout[, permutations]])
 function M.tiled_mma(atom, atom_layout, perm)
   local op <const> = "tiled_mma"
   local a = tiles.to_atom(atom, "mma", op)
   local mma = setmetatable({ atom = a, atom_layout = to_atom_layout(atom_layout, op) }, tiled_type)
   mma.thr_layout_vmnk = tiled_product(a.thr_id, mma.atom_layout)
-  if perm ~= nil and (type(perm) ~= "table" or #perm > 3) then
+  local trouble = perm ~= nil and permutations_trouble(perm)
+  if trouble then
     tiles.fail(op, "the permutations are %s; a table of at most 3 tilers, of M, N and K, was "
-      .. "expected", type(perm) == "table" and #perm .. " tilers" or "a " .. type(perm))
+      .. "expected", trouble)
   end
   mma.perm = {}
   for i = 1, 3 do mma.perm[i] = to_permutation(perm or {}, i, mma, op) end

@@ -2,6 +2,7 @@
 local lists = require "cuttle.lists"
 local deliver = require "cuttle.picture_page".deliver
 local Drawing = require "cuttle.drawing"
+local option_names = require "cuttle.option_names"
 local pages = require "cuttle.page_file"
 local sources = require "cuttle.source_lines"
 local svg = require "cuttle.svg"
@@ -187,7 +188,11 @@ local function measured_row(row)
   return { name = "measured", warps = row.name, bars = row.bars, marks = row.marks }
 end
 
+local function moment(v) return type(v) == "number" and v >= 0, "a number from 0 on" end
+local known <const> = { from = moment, to = moment, width = option_names.whole(1) }
+
 local function page_of(t, options, op)
+  options = option_names.check(op, options, known, "{width = 600}")
   local page = setmetatable({ items = {}, y = MARGIN, from = options.from or 0,
     to = options.to or math.max(t.cycles, t.measured and t.measured.cycles or 0),
     axis = options.width or WIDTH, is_fluid = not options.width,
@@ -218,7 +223,7 @@ end
 
 function M.svg(t, file, options)
   if type(file) == "table" then file, options = nil, file end
-  local page, title = page_of(t, options or {}, "svg")
+  local page, title = page_of(t, options, "svg")
   return deliver(svg.page(page, "timeline of " .. title), file, "svg", fail)
 end
 
@@ -227,7 +232,7 @@ function M.html(timelines, file, options)
   if type(file) == "table" then file, options = nil, file end
   local drawings = {}
   for i, t in ipairs(timelines) do
-    local page, title = page_of(t, options or {}, "html")
+    local page, title = page_of(t, options, "html")
     drawings[i] = page:plain("timeline of " .. title)
   end
   local title = #drawings == 1 and drawings[1].title or ("%d timelines"):format(#drawings)
