@@ -37,6 +37,15 @@ local function extents_of(x, op, is_scale)
   return list
 end
 
+-- The layout of these modes, after which further ones of the list follow by that step.
+local function with_further(list, shapes, strides, step)
+  for i = 3, #list do
+    shapes[i], strides[i] = list[i], step
+    step = step * list[i]
+  end
+  return layout(shapes, strides)
+end
+
 -- Scales lie in words of four: row i in lane i % 32 of column i // 32, and scales 4 to 7 in the
 -- next columns. The lanes of the other three warps have copies, which are not counted.
 local function scale_layout(list, op)
@@ -48,12 +57,7 @@ local function scale_layout(list, op)
   local columns = rows // OF_WARP
   local shapes = { { OF_WARP, columns }, { SCALES, scales // SCALES } }
   local strides = { { SCALES, column }, { 1, column * columns } }
-  local step = column * columns * (scales // SCALES)
-  for i = 3, #list do
-    shapes[i], strides[i] = list[i], step
-    step = step * list[i]
-  end
-  return layout(shapes, strides)
+  return with_further(list, shapes, strides, column * columns * (scales // SCALES))
 end
 
 --- Rows are lanes: row i of 128 is lane i, row i of 64 lane i % 16 + 32 * (i // 16).
@@ -71,12 +75,7 @@ function M.tmem_layout(dtype, extents)
     shapes[1], strides[1] = { 16, WARPS }, { per, OF_WARP * per }
   end
   if per == 1 then shapes[2], strides[2] = list[2], LANES end
-  local step = LANES * list[2]
-  for i = 3, #list do
-    shapes[i], strides[i] = list[i], step
-    step = step * list[i]
-  end
-  return layout(shapes, strides)
+  return with_further(list, shapes, strides, LANES * list[2])
 end
 
 --- A tensor in tensor memory, which the block's first warp allocates.

@@ -131,26 +131,14 @@ local function is_promised(config, p, target)
     and is_aligned(p.depth_v, p, template)
 end
 
-local function by_name(name, p, target)
-  return given.by_name("attention", M.configs, name, function(config)
-    return trouble(config, p) or target.sm > 0 and lack(config, p, target)
-  end, ("%s, D = %d, on %s"):format(p.dtype, p.depth, p.device))
-end
-
-local function check_table(config, option)
+local function named(config, option, p, target)
   if bits.is_sum_order(config) then
     fail("a result of sum_order is not a configuration; expected a name, or a table like "
       .. "those of attention.lua")
   end
-  given.check("attention", option, config, M.configs)
-end
-
-local function named(config, option, p, target)
-  if type(config) == "table" then
-    check_table(config, option)
-    return config
-  end
-  return by_name(tostring(config), p, target)
+  return given.named("attention", option, config, M.configs, function(row)
+    return trouble(row, p) or target.sm > 0 and lack(row, p, target)
+  end, ("%s, D = %d, on %s"):format(p.dtype, p.depth, p.device))
 end
 
 local function first_of(is_wanted, p, target)

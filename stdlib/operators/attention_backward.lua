@@ -42,20 +42,15 @@ M.configs = {
 
 local function trouble(config, p) return require(config.template).trouble(config, p) end
 
-local function by_name(p, sm)
-  return given.by_name(op, M.configs, tostring(p.config), function(config)
+local function named(p, sm)
+  return given.named(op, "config", p.config, M.configs, function(config)
     return trouble(config, p) or sm > 0 and given.lack(config, sm)
   end, ("%s, D = %d, on %s"):format(p.dtype, p.depth, p.device))
 end
 
 local function choose(p)
   local sm = on_device.target(p.device).sm
-  if type(p.config) == "table" then
-    given.check(op, "config", p.config, M.configs)
-    return p.config
-  elseif p.config ~= nil then
-    return by_name(p, sm)
-  end
+  if p.config ~= nil then return named(p, sm) end
   for _, config in ipairs(M.configs) do
     if not trouble(config, p) and not given.lack(config, sm) then return config end
   end

@@ -94,8 +94,8 @@ local function lack(config, p, target)
     or nil
 end
 
-local function by_name(p, target)
-  return given.by_name(op, M.configs, tostring(p.config), function(config)
+local function named(p, target)
+  return given.named(op, "config", p.config, M.configs, function(config)
     return trouble(config, p) or target.sm > 0 and lack(config, p, target)
   end, ("%s, K %s, D = %d, on %s"):format(p.dtype, p.kv_dtype, p.depth, p.device))
 end
@@ -107,12 +107,7 @@ local function is_meant(config, p)
 end
 
 local function choose(p, target)
-  if type(p.config) == "table" then
-    given.check(op, "config", p.config, M.configs)
-    return p.config
-  elseif p.config ~= nil then
-    return by_name(p, target)
-  end
+  if p.config ~= nil then return named(p, target) end
   for _, config in ipairs(M.configs) do
     if is_meant(config, p) and not trouble(config, p) and not lack(config, p, target) then
       return config

@@ -82,9 +82,7 @@ function M.lack(config, sm)
   end
 end
 
---- The row of the list with that name. why_not(row) says why the row is not for the problem, or
---- returns nil; `problem` describes the problem. Both are for the error of the operator `op`.
-function M.by_name(op, list, name, why_not, problem)
+local function by_name(op, list, name, why_not, problem)
   local names = {}
   for i, config in ipairs(list) do
     if config.name == name then
@@ -97,6 +95,15 @@ function M.by_name(op, list, name, why_not, problem)
     names[i] = "'" .. config.name .. "'"
   end
   tiles.fail(op, "there is no configuration '%s'; there are %s", name, table.concat(names, ", "))
+end
+
+--- What was given as `option`: a table, as M.check has it, or the name of a row of the list.
+--- why_not(row) says why the row is not for the problem, or returns nil; `problem` describes the
+--- problem. Both are for the error of the operator `op`.
+function M.named(op, option, config, list, why_not, problem)
+  if type(config) ~= "table" then return by_name(op, list, tostring(config), why_not, problem) end
+  M.check(op, option, config, list)
+  return config
 end
 
 return M
