@@ -22,20 +22,9 @@ local is_acc, is_registers = M.is_accumulator, M.is_registers
 
 -- {====== What the caller gives ======
 
-local known_options <const> = { threads = "integer", atom = "atom", warps = "table",
-                                tf32 = "boolean", wgmma = "boolean" }
-
-local function check_options(options, op)
-  option_names.check(op, options, known_options, "{warps = {m, n}}")
-  for key, value in pairs(options) do
-    local expected = known_options[key]
-    local got = math.type(value) or type_name(value)
-    if got ~= expected and not (key == "atom" and got == "string") then
-      fail(op, "%s is of type %s; %s %s was expected", key, got,
-        expected:find "^[ai]" and "an" or "a", expected)
-    end
-  end
-end
+local known_options <const> = { threads = option_names.whole(1), warps = option_names.table,
+  tf32 = option_names.flag, wgmma = option_names.flag,
+  atom = function(v) return type(v) == "string" or type_name(v) == "atom", "an atom" end }
 
 -- A tile of two modes. An accumulator looks at the first two of more, such as slots.
 local function check_operand(x, name, number, op)
@@ -184,7 +173,7 @@ function M.make(A, B, options, op)
   if not internal.kernel.is_tracing() then
     fail(op, "it is for kernels; on the host, write matmul(A, B)")
   end
-  check_options(options, op)
+  option_names.check(op, options, known_options, "{warps = {m, n}}")
   local p = M.problem(A, B, options, op)
   p.threads, p.atom, p.wgmma = n_threads(options, op), options.atom, options.wgmma
   local among = p.threads

@@ -12,22 +12,17 @@ local MAX_PENDING <const> = 7 -- of cp_async_wait
 
 -- {====== What the caller gives ======
 
-local fields = {
-  load = "function", store = "function", fetch = "function", compute = "function",
-  stages = "number", blocks = "number", parts = "number",
-}
+local func <const> = option_names.func
+local function number(v) return type(v) == "number", "a number" end
+local fields <const> = { load = func, store = func, fetch = func, compute = func, stages = number,
+                         blocks = number, parts = number }
 
 local function check_fields(p)
   if type(p) ~= "table" then
     fail("pipeline", "argument 2 is of type %s; a table {load = ..., compute = ...} was expected",
       type_name(p))
   end
-  for key, value in pairs(p) do
-    option_names.check_key("pipeline", key, fields, "field")
-    if type(value) ~= fields[key] then
-      fail("pipeline", "%s is of type %s; a %s was expected", key, type_name(value), fields[key])
-    end
-  end
+  option_names.read("pipeline", p, fields, "field")
   for _, key in ipairs { "load", "compute" } do
     if p[key] == nil then fail("pipeline", "%s is missing; a function was expected", key) end
   end
