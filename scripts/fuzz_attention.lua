@@ -2,7 +2,8 @@
 -- reference.attention in double precision: O, LSE and, along a random direction, the gradients. A
 -- call has ten packed sequences of random lengths, so that few kernels compute many problems. Two
 -- kinds have whole sequences instead, and more heads than the gradients' first kernel works for, so
--- attention_backward_idle.lua, _walk.lua and _tail.lua have their part. TAP: one line for each kind
+-- attention_backward_idle.lua, _walk.lua and _tail.lua have their part. The same keys in pages must
+-- give the same bits. TAP: one line for each kind
 -- of problem: errors of an element to its value, but at least to 1. Of f8e4m3, whose probabilities
 -- are rounded to f8e4m3, it is the root of the mean square of O's errors, to that of O, and there
 -- are no gradients, but scales.
@@ -178,6 +179,37 @@ local function gradient_error(x, options, O, LSE, config)
   return math.abs(slope - sum) / math.sqrt(squares)
 end
 
+-- Packed keys or values in pages that are their sequences' in a table (b,n), and rows of NaN.
+local function in_pages(t, starts_of, page, pages)
+  local extents = shape(t)
+  local pool = full(t.dtype, row_major { size(pages) + 3, extents[1], page, extents[3] }, 0 / 0)
+  for b = 0, size(pages, 0) - 1 do
+    for k = 0, starts_of[b + 2] - starts_of[b + 1] - 1 do
+      copy(t(_, starts_of[b + 1] + k, _), pool(pages[{ b, k // page }], _, k % page, _))
+    end
+  end
+  return pool
+end
+
+-- Do packed keys in pages give the bits of O?
+local function is_same_in_pages(x, options, config, O)
+  local page, lengths, list = ({ 8, 16, 24, 64 })[random(4)], {}, {}
+  local from, width = options.cu_seqlens_k, cdiv(T, page)
+  for i = 1, N do lengths[i] = from[i + 1] - from[i] end
+  for i = 1, N * width do
+    local j = random(i)
+    list[i] = list[j]
+    list[j] = i - 1
+  end
+  local pages = view(from_table(i32, list):to "cpu", row_major { N, width })
+  local own = own_options(options, { config = config, block_table = to_device(pages),
+    cache_seqlens = lengths })
+  own.cu_seqlens_k = nil
+  local made = attention(to_device(x[1]), to_device(in_pages(x[2], from, page, pages)),
+    to_device(in_pages(x[3], from, page, pages)), own)
+  return distance(made:to "cpu", O:to "cpu") == 0
+end
+
 -- Of tensors on the host: the errors of O, LSE and the gradients, on the device.
 local function errors(x, options, config)
   local of = known[config]
@@ -188,6 +220,9 @@ local function errors(x, options, config)
     with(options, { out = R, lse = zeros(f64, row_major(extents)) }))
   local O, LSE = attention(to_device(x[1]), to_device(x[2]), to_device(x[3]),
     own_options(options, { lse = true, config = config }))
+  if options.cu_seqlens_k and config ~= "mma 128x48" then
+    assert(is_same_in_pages(x, options, config, O), config .. ": pages give other bits")
+  end
   local of_gradients = 0
   if of[3] then of_gradients = gradient_error(x, options, O, LSE, of[3]) end
   return (of[4] == f8e4m3 and mean_distance or distance)(O:to "cpu", R),
