@@ -1,7 +1,8 @@
 -- attention_pages.lua: attention of chunks of new queries to keys and values in pages, causal,
 -- bf16, 32 heads, 8 of keys, D = 128, beside the same problem with keys one after the other.
---   CUTTLE_DEVICE=cuda cuttle scripts/bench/attention_pages.lua [PAGE...]
---   PAGE   keys of a page; without them 16, 64 and 256
+--   CUTTLE_DEVICE=cuda cuttle scripts/bench/attention_pages.lua [PAGE...] [CONFIG...]
+--   PAGE     keys of a page; without them 16, 64 and 256
+--   CONFIG   names of configurations; without them, what is chosen
 -- Prints ms, TFLOP/s of the products that are seen, the time to that without pages, and the
 -- difference of the results.
 package.path = (arg[0]:match "^(.*/)" or "./") .. "?.lua;" .. package.path
@@ -10,9 +11,12 @@ local prepare = require "cuttle.attention".prepare
 
 local on_gpu <const> = device().sm ~= nil
 local H <const>, HK <const>, D <const> = on_gpu and 32 or 2, on_gpu and 8 or 1, on_gpu and 128 or 64
-local sizes = {}
-for _, word in ipairs(arg) do table.insert(sizes, math.tointeger(word)) end
+local sizes, configs = {}, {}
+for _, word in ipairs(arg) do
+  table.insert(tonumber(word) and sizes or configs, math.tointeger(word) or word)
+end
 if #sizes == 0 then sizes = { 16, 64, 256 } end
+if #configs == 0 then configs = { false } end
 
 -- Chunks of new queries, and the keys of their sequences with these.
 local problems <const> = on_gpu and {
@@ -28,7 +32,17 @@ local function starts_of(list)
   return starts
 end
 
--- Numbers of all pages in any order, and the keys K, as (Hk,T,D), in them.
+-- A block copies rows of a sequence, of which some may be beyond the last one, to its page.
+local to_page = kernel("to_page", function(t, pool, pages, starts, page)
+  local i, b = blockIdx.x, blockIdx.y
+  local first, n = starts[b] + i * page, starts[b + 1] - starts[b] - i * page
+  for e in range(threadIdx.x, HK * page * D, blockDim.x) do
+    local h, row, d = e // (page * D), e // D % page, e % D
+    if row < n then pool[{ pages[{ b, i }], h, row, d }] = t[{ h, first + row, d }] end
+  end
+end)
+
+-- The keys t, as (Hk,T,D), in pages of a pool in any order, and the pages' numbers.
 local function paged(t, lengths, page)
   local width, n = 0, #lengths
   for _, length in ipairs(lengths) do width = math.max(width, cdiv(length, page)) end
@@ -38,17 +52,11 @@ local function paged(t, lengths, page)
     local j = math.random(i)
     list[i], list[j] = list[j], list[i]
   end
-  local pool, first = zeros(bf16, row_major{ n * width, HK, page, D }), 0
-  for b, length in ipairs(lengths) do
-    for i = 0, cdiv(length, page) - 1 do
-      local rows = math.min(page, length - i * page)
-      local at = list[(b - 1) * width + i + 1]
-      copy(view(t(0, first + i * page, _), layout({ HK, rows, D }, stride(t))),
-        view(pool(at, 0, 0, _), layout({ HK, rows, D }, { page * D, D, 1 })))
-    end
-    first = first + length
-  end
-  return pool, view(from_table(i32, list), row_major{ n, width })
+  local pool = zeros(bf16, row_major{ n * width, HK, page, D })
+  local pages = view(from_table(i32, list), row_major{ n, width })
+  to_page{ grid = { width, n }, block = 256 }(t, pool, pages, from_table(i32, starts_of(lengths)),
+    page)
+  return pool, pages
 end
 
 for _, p in ipairs(problems) do
@@ -61,9 +69,12 @@ for _, p in ipairs(problems) do
   local list = {}
   local function add(name, k, v, options)
     options.causal, options.cu_seqlens_q = true, from
-    local launch, config, O = prepare(Q, k, v, options)
-    launch()
-    list[#list + 1] = { name = name .. ", " .. config, launch = launch, O = O }
+    for _, config in ipairs(configs) do
+      options.config = config or nil
+      local launch, own, O = prepare(Q, k, v, options)
+      launch()
+      list[#list + 1] = { name = name .. ", " .. own, launch = launch, O = O }
+    end
   end
   add("one after the other", K, V, { cu_seqlens_k = to })
   for _, page in ipairs(sizes) do

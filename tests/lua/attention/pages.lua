@@ -11,7 +11,7 @@ local B <const>, H <const>, HK <const>, ROOM <const> = 4, 2, 1, 140
 
 local function random(dtype, shape)
   local t = randn(f32, row_major(shape)):to "cpu"
-  return view(reference.cast(view(t, layout{size(t)}), dtype), row_major(shape))
+  return view(reference.cast(view(t, layout{size(t)}), dtype):to "cpu", row_major(shape))
 end
 
 -- A table of different pages of a pool, and the pool's size.
