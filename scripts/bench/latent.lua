@@ -1,11 +1,13 @@
 -- latent.lua: attention_decode of 128 latent heads (576/512), which the tensor cores limit, beside
 -- cuBLAS's bf16 product of 8192 cubed in the same run: in bursts and sustained (regimes.lua).
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/latent.lua [--quick]
---     [--variants=FILE] [--heads=N] [--narrow] [--chosen=N] [BxN ...]
+--     [--variants=FILE] [--heads=N] [--narrow] [--scores] [--chosen=N] [BxN ...]
 --   BxN              sequences of so many keys; 64x8192 and 7x65536
 --   --heads=N        in place of 128
 --   --narrow         also a cache of f8e4m3, with scales of 128 columns and 64 columns of bf16
---   --chosen=N       a query sees so many of its sequence's keys, in any order, by pages of one
+--   --scores         also masks and scores
+--   --chosen=N       a query sees so many of its sequence's keys, in any order, by pages of one;
+--                    also with an eighth of them left out, as holes
 --   --variants=FILE  Lua that returns a list of tables as attention_decode takes for `config`
 -- Prints us, TFLOP/s, their ratio to the tensor cores' 989 and to cuBLAS, and the difference from
 -- the plain kernel.
@@ -19,7 +21,7 @@ local regimes = require "regimes"
 local D <const>, DV <const>, PEAK <const>, N <const> = 576, 512, 989, 8192
 local GROUPS <const> = 4 -- scales of a key
 local H, numbers, variants, shapes = 128, regimes.regimes, {}, {}
-local narrow, chosen = false
+local narrow, with_scores, chosen = false, false
 
 for _, word in ipairs(arg) do
   local file, b, n = word:match "^%-%-variants=(.*)$", word:match "^(%d+)x(%d+)$"
@@ -28,6 +30,8 @@ for _, word in ipairs(arg) do
     numbers = regimes.quick
   elseif word == "--narrow" then
     narrow = true
+  elseif word == "--scores" then
+    with_scores = true
   elseif heads then
     H = math.tointeger(heads)
   elseif n_chosen then
@@ -96,6 +100,29 @@ local function choose(options, b, n)
   return options
 end
 
+-- The same lists with holes.
+local function with_holes(options, b)
+  local list = options.block_table:totable()
+  for i = 1, b do
+    for j = 1, chosen do list[i][j] = math.random(8) == 1 and -1 or list[i][j] end
+  end
+  return { block_table = ct.from_table(ct.i32, list), cache_seqlens = options.cache_seqlens,
+           holes = true }
+end
+
+local function numbers_of_heads(f)
+  local of = {}
+  for h = 1, H do of[h] = f(h) end
+  return of
+end
+
+local scores <const> = {
+  { "sinks", { sinks = numbers_of_heads(function(h) return h / 64 end) } },
+  { "a window of 1,024", { window = { 1023, 0 } } }, { "a soft-cap", { softcap = 30.0 } },
+  { "ALiBi", { alibi = numbers_of_heads(function(h) return 1 / h end) } },
+  { "a mask", { mask = function(_, k) return k % 3 ~= 1 end } },
+}
+
 local function latent(list, b, n)
   local first, rows, seen = b, n, n
   local options, options_8 = {}, {}
@@ -114,6 +141,12 @@ local function latent(list, b, n)
   local Q = ct.view(data.normal(ct.bf16, b * H * D, 1), ct.row_major { b, H, D })
   each_config(list, title, flops,
     with_variants(chosen and { false, "latent 64 keys" } or { false }, false), Q, K, V, options)
+  if chosen then
+    each_config(list, title .. ", holes,", flops, { false }, Q, K, V, with_holes(options, b))
+  end
+  for _, case in ipairs(with_scores and scores or {}) do
+    each_config(list, ("%s, %s,"):format(title, case[1]), flops, { false }, Q, K, V, case[2])
+  end
   if narrow then
     K = like(ct.f8e4m3, DV, 3)
     options_8.k_rope, options_8.k_scale = like(ct.bf16, D - DV, 4), like(ct.f32, GROUPS, 5)

@@ -66,7 +66,7 @@ M.configs = {
   { name = "latent hopper", template = LATENT_HOPPER, sm = 90, cluster = 1,
     from_rows = 17, slots = 3, held = 7, registers = { 184, 160 } },
   { name = "latent hopper, rows", template = LATENT_HOPPER, sm = 90, cluster = 1,
-    from_rows = 17, slots = 2, held = 4, registers = { 136, 160 }, loader = 56 },
+    from_rows = 17, slots = 2, held = 4, registers = { 136, 160 }, loader = 56, share_before = 0 },
   { name = "latent hopper, 8 bits", template = LATENT_HOPPER, sm = 90, cluster = 1,
     from_rows = 17, slots = 2, held = 4, registers = { 136, 160 }, loader = 56, narrow = true },
   { name = "latent 64 keys", template = LATENT, sm_from = 80, keys = 64, stages = 2 },

@@ -13,7 +13,8 @@
 -- Blocks of a cluster have other queries of the same keys; each loads panels of V for all.
 -- Fields of its configurations: cluster, blocks of one; slots; held, panels of the queries that are
 -- in registers; registers {of the group that computes scores, of those with sums}; loader, those of
--- a fourth group (attention_decode_latent_load.lua), nil: there is none; narrow: keys of 8 bits.
+-- a fourth group (attention_decode_latent_load.lua), nil: there is none; narrow: keys of 8 bits;
+-- share_before, the panel of the next scores before which P is stored, if not SHARE_BEFORE.
 -- With a fourth group there are two slots, and the groups with sums do not wait for scores. Their
 -- products are of half of their columns then: ptxas gives 512 threads no registers for more.
 local arrive = require "cuttle.warp_arrive"
@@ -33,7 +34,7 @@ local WARPS <const> = GROUP // WARP -- of a group
 local ROWS <const>, KEYS <const> = 64, 64
 local DEPTH_V <const>, PANEL <const> = 512, 64 -- columns of keys that are values, and the others
 local PANELS <const> = DEPTH_V // PANEL
-local SHARE_AFTER <const> = 3 -- the panel of the next scores after which P goes to the others
+local SHARE_BEFORE <const> = 4 -- the panel of the next scores before which P goes to the others
 local COLUMNS <const> = DEPTH_V // 2
 local CHUNKS <const> = WARPS -- of a slot: products begin before all of them are there
 local PER_CHUNK <const> = PANELS // CHUNKS
@@ -67,6 +68,7 @@ function M.shape(config)
            cluster = config.cluster, registers = config.registers, slots = config.slots,
            held = config.held, loader = config.loader, narrow = config.narrow, resident = 1,
            has_tma = config.narrow or not config.loader,
+           share_before = config.share_before or SHARE_BEFORE,
            overhead = OVERHEAD // KEYS, least = LEAST, uncut = true }
 end
 
@@ -290,8 +292,8 @@ end
 -- The scores of the tile in a slot. Calls meanwhile() after the products of some panels.
 function Scores:multiply(slot, meanwhile)
   for i = 0, PANELS - 1 do
+    if i == self.variant.share_before then meanwhile() end
     self:multiply_panel(i, slot)
-    if i == SHARE_AFTER then meanwhile() end
   end
   self.bars.full_rest[0]:wait(self.rest.parity)
   wgmma_fence()

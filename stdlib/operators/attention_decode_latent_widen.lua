@@ -109,18 +109,30 @@ end
 -- The thread's row i of a tile.
 function Loader:own_row(i) return { self.row, self.warp + i * WARPS } end
 
--- Its rows of chunk c, to the slot.
+-- The thread's words of chunk c, {[i] = {[panel] = ...}}.
+function Loader:words(c)
+  local words = {}
+  for i = 0, OWN_ROWS - 1 do
+    words[i] = {}
+    for panel = 0, PANELS - 1 do
+      local at = panel * (PANEL // PIECE) + self.at
+      words[i][panel] = fragment(u32, WORDS)
+      copy(recast(tile(self.raw(self:own_row(i), _, c), {PIECE}, {at}), u32), words[i][panel])
+    end
+  end
+  return words
+end
+
+-- Its rows of chunk c, to the slot. All of them are read before the first one is stored: else a
+-- read would wait for the store before it.
 function Loader:convert(c, slot)
+  local words = self:words(c)
   for i = 0, OWN_ROWS - 1 do
     local row, by = self:own_row(i), nil
     if self.scales then
       by = f16x2(cast(self.scales[{ row[1] + row[2] * ROWS, c, self.turn }], f16))
     end
-    for panel = 0, PANELS - 1 do
-      local words, at = fragment(u32, WORDS), panel * (PANEL // PIECE) + self.at
-      copy(recast(tile(self.raw(row, _, c), {PIECE}, {at}), u32), words)
-      self:widen(words, by, c * PANELS + panel, row, slot)
-    end
+    for panel = 0, PANELS - 1 do self:widen(words[i][panel], by, c * PANELS + panel, row, slot) end
   end
 end
 
