@@ -56,51 +56,30 @@ int counted_most(lua_State *L) {
   return ar.isvararg ? INT_MAX : ar.nparams;
 }
 
-/* Counts the arguments of the value at the top if it is a function in Lua that would ignore some. The key is below. */
-static void add_count_in_lua(lua_State *L) {
-  int n = lua_isfunction(L, -1) && !lua_iscfunction(L, -1) ? counted_most(L) : INT_MAX;
+/* __newindex of a table of methods: one in Lua that would ignore arguments counts them. */
+static int set_method(lua_State *L) {
+  int n = lua_isfunction(L, 3) && !lua_iscfunction(L, 3) ? counted_most(L) : INT_MAX;
   if (n < INT_MAX) {
-    lua_pushvalue(L, -2);
+    lua_pushvalue(L, 2);
     lua_pushinteger(L, n);
     lua_pushcclosure(L, counted_in_lua, 3);
   }
-}
-
-/* __newindex of a table of methods. */
-static int set_method(lua_State *L) {
-  add_count_in_lua(L);
   lua_rawset(L, 1);
   return 0;
 }
 
-/* new_type(name, methods[, fields]): see tiles.lua. */
-static int new_type(lua_State *L) {
-  lua_settop(L, 3);
-  lua_pushnil(L);
-  while (lua_next(L, 2) != 0) {
-    lua_pushvalue(L, -2); /* stack: key, value, key */
-    lua_insert(L, -2);
-    add_count_in_lua(L);
-    lua_rawset(L, 2);
-  }
-  lua_pushvalue(L, 2);
+/* close_methods(name, fields, methods): of a table that has no functions in Lua so far; see tiles.new_type. */
+static int close_methods(lua_State *L) {
   bind_close_methods(L, lua_tostring(L, 1));
-  lua_getmetatable(L, -1); /* stack: name, methods, fields; methods, their metatable */
+  lua_getmetatable(L, 3);
+  lua_pushvalue(L, 2);
+  lua_setfield(L, -2, FIELDS);
   lua_pushcfunction(L, set_method);
   lua_setfield(L, -2, "__newindex");
-  lua_pushvalue(L, 3);
-  lua_setfield(L, -2, FIELDS);
-  lua_createtable(L, 0, 8);
-  static const char *const names[] = {"__name", METHODS, FIELDS, "__index"};
-  static const int values[] = {1, 2, 3, 2};
-  for (size_t i = 0; i < CT_ARRAY_LEN(names); i++) {
-    lua_pushvalue(L, values[i]);
-    lua_setfield(L, -2, names[i]);
-  }
-  return 1;
+  return 0;
 }
 
-static const luaL_Reg internals[] = {{"_host.new_type", new_type}, {NULL, NULL}};
+static const luaL_Reg internals[] = {{"_host.close_methods", close_methods}, {NULL, NULL}};
 
 /* {====== Functions written in C ====== */
 

@@ -127,6 +127,7 @@ end
 -- {====== On the host ======
 
 local Raster = {}
+local meta = tiles.new_type("raster", Raster, { "tiles", "order", "group", "start", "step" })
 
 local function all_tiles(r)
   if is_table_of_tiles(r.order) then
@@ -164,7 +165,6 @@ function Raster:table()
   return from_table(u32, out)
 end
 
-local meta = tiles.new_type("raster", Raster, { "tiles", "order", "group", "start", "step" })
 
 function meta:__call(_, control) -- for m, n in raster{...} do
   self.walk = control ~= nil and self.walk or { at = 0, tiles = self:list() }

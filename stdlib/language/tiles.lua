@@ -35,9 +35,12 @@ function M.tensors_of(x)
 end
 
 --- A metatable of a type of the language, its methods and fields where completion looks for them.
---- Methods, those that are added later too, refuse surplus arguments. A script that asks an object
---- for another name gets an error; `fields` lists those that an object may also lack.
-function M.new_type(name, methods, fields) return internal.host.new_type(name, methods, fields) end
+--- Methods, which are added later, refuse surplus arguments. A script that asks an object for
+--- another name gets an error; `fields` lists those that an object may also lack.
+function M.new_type(name, methods, fields)
+  internal.host.close_methods(name, fields, methods)
+  return { __name = name, __index = methods, __methods = methods, __fields = fields }
+end
 
 -- An atom by name, or as it is.
 function M.to_atom(x, kind, op)
