@@ -50,7 +50,7 @@ function expert_layer.expert_layer(tokens, gate_up, down, routing, options) end
 ---@return table # the names of both configurations
 function expert_layer.prepare(tokens, gate_up, down, routing, options) end
 
---- The gradients of such a layer, computed from its arguments and, if given, what it kept.
+--- The gradients of such a layer, from its arguments and what it kept.
 ---@param dY Tensor (T,D), the gradient of the layer's result
 ---@param tokens Tensor (T,D)
 ---@param gate_up Tensor (2F,D,E)
