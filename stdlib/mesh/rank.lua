@@ -211,18 +211,15 @@ end
 -- The last argument of a collective: the value of the option `word`, or a table of that and stream.
 local function take_options(r, q, last, word)
   if type(last) ~= "table" then return last end
-  option_names.check(q.op, last, word and { word, "stream" } or { "stream" })
+  option_names.check(q.op, last, { word, "stream" })
   q.stream = stream_of(runs[r], q, last.stream)
   return last[word]
 end
 
 -- The same where stream is the only option.
 local function take_stream(r, q, options)
-  if options ~= nil and type(options) ~= "table" then
-    tiles.fail(q.op, "options are of type %s; expected a table such as {stream = s}",
-      tiles.type_name(options))
-  end
-  take_options(r, q, options)
+  options = option_names.check(q.op, options, { "stream" }, "{stream = s}")
+  q.stream = stream_of(runs[r], q, options.stream)
 end
 
 --- r:all_reduce(t, axis, reduce): t becomes the sum of the group's.

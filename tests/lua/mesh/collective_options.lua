@@ -21,7 +21,7 @@ print(fails(function(r) r:all_reduce(t, nil, { strem = 1 }) end))
 print(fails(function(r) r:all_to_all(t, zeros(f32, 2), nil, { reduce = "sum" }) end))
 -- expect: all_to_all: option 'reduce' is unknown; expected stream
 print(fails(function(r) r:all_gather(t, zeros(f32, 4), nil, "sum") end))
--- expect: all_gather: options are of type string; expected a table such as {stream = s}
+-- expect: all_gather: the options are of type string; expected a table such as {stream = s}
 print(fails(function(r) r:all_reduce(t, nil, { stream = 4 }) end))
 -- expect: all_reduce: the option stream is of type number; expected what stream() makes
 print(fails(function(r) r:all_reduce(t, nil, { reduce = "mean" }) end))
