@@ -18,7 +18,8 @@ static void put_parameter(CtEmit *e, const CtSlot *slot, const char *name) {
   const char *type = ct_dtypes[slot->dtype].cuda;
   if (slot->kind == CT_SLOT_POINTER) {
     const CtBuf *buf = &e->ir->bufs[e->ir->params[slot->param].buf];
-    /* after a barrier of the grid other blocks have written it, too */
+    /* A read through __restrict__ may move before a barrier, as nobody else writes. But other blocks have written before
+       one of the grid, and the launch before may write until grid_dependency_wait. */
     bool is_shared = e->ir->may_overlap || (buf->is_written && ct_ir_has_grid_barrier(e->ir));
     ct_text_printf(&e->body, "%s%s*%s %s", buf->is_written ? "" : "const ", type,
                    is_shared ? "" : " __restrict__", name);
