@@ -113,12 +113,17 @@ static void explain_layout(const Input *in) {
 
 /* {====== Several lines ====== */
 
-/* The message at the top says that the text ended too early. */
-static bool is_incomplete(lua_State *L) {
-  static const char mark[] = "<eof>";
-  size_t len, n = sizeof mark - 1;
-  const char *msg = lua_tolstring(L, -1, &len);
-  return len >= n && strcmp(msg + len - n, mark) == 0;
+static bool ends_with(const char *text, const char *end) {
+  size_t len = strlen(text), n = strlen(end);
+  return len >= n && strcmp(text + len - n, end) == 0;
+}
+
+/* The message at the top says that the text ended too early. A string in quotes ends in its line, unless the line
+   ends with a backslash or \z. */
+static bool is_incomplete(const Input *in) {
+  const char *msg = lua_tostring(in->L, -1), *text = lua_tostring(in->L, in->text);
+  return ends_with(msg, "<eof>") && (!ends_with(msg, " unfinished string near <eof>") ||
+                                     ends_with(text, "\\") || ends_with(text, "\\z"));
 }
 
 /* The message at the top is that of a text whose first token cannot begin a statement: `1 + )`. */
@@ -143,10 +148,10 @@ static int load_lua(const Input *in, bool *more) {
     lua_remove(L, -2);
     return LUA_OK;
   }
-  *more = is_incomplete(L);
+  *more = is_incomplete(in);
   int status = load_statements(in);
-  if (status == LUA_OK || is_incomplete(L) || !blames_first_token(in)) {
-    *more = status == LUA_ERRSYNTAX && (*more || is_incomplete(L));
+  if (status == LUA_OK || is_incomplete(in) || !blames_first_token(in)) {
+    *more = status == LUA_ERRSYNTAX && (*more || is_incomplete(in));
     lua_remove(L, -2);
   } else {
     lua_pop(L, 1);

@@ -251,6 +251,9 @@ static void test_cancel(Session *s) {
   answers(s, "for i = 1, 2 do\n", ">> ", "several lines are begun");
   answers(s, "print('never')", "never", "a second one");
   answers(s, "\003", "> ", "Ctrl-C clears them all");
+  answers(s, "open = 'abc\n", "unfinished string near", "no line can end the string of another");
+  answers(s, "open = 'abc\\\n", ">> ", "unless the line ends with a backslash");
+  answers(s, "def'\n", "> ", "it does");
   answers(s, "6 * 7\n", "\n42", "with the same state");
   is_seen(s, "> ", "prompts again");
 }
