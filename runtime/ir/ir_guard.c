@@ -182,9 +182,9 @@ static void add(CtAlg *g, CtIr *ir, CtGuard *guard, CtTuple shape, CtGuardAxis a
 static void fix(CtAlg *g, CtIr *ir, CtGuard *guard, CtTuple shape, CtInt crd, CtInt size) {
   CtTuple none = zeros_like(g, shape);
   add(g, ir, guard, shape, (CtGuardAxis){crd, size, none});
-  if (al_ok(g) && may_be_negative(ir, crd)) { /* -crd < 1 */
-    CtInt minus = al_sub(g, ct_int(0), crd);
-    add(g, ir, guard, shape, (CtGuardAxis){minus, ct_int(1), none});
+  if (al_ok(g) && may_be_negative(ir, crd)) { /* -1 - crd < 0, where -crd could overflow */
+    CtInt below = al_sub(g, ct_int(-1), crd);
+    add(g, ir, guard, shape, (CtGuardAxis){below, ct_int(0), none});
   }
 }
 
@@ -232,7 +232,20 @@ static bool is_wide(const CtIr *ir, CtInt i) {
   return i.kind == CT_DYNAMIC ? ct_inst(ir, i.id)->type == CT_i64 : i.v != (int32_t)i.v;
 }
 
+/* The x of `-1 - x < 0`, as fix() has it: 0 <= x is easier to read. Or 0. */
+static CtVal not_negative(const CtIr *ir, CtInt a, CtInt b) {
+  const CtInst *inst = a.kind == CT_DYNAMIC ? ct_inst(ir, a.id) : NULL;
+  bool is_below_0 = inst != NULL && inst->op == CT_OP_SUB && ct_is_static(b) && b.v == 0;
+  CtInt from = is_below_0 ? ct_ir_int(ir, inst->args[0]) : b;
+  return ct_is_static(from) && from.v == -1 ? inst->args[1] : 0;
+}
+
 static CtVal less(CtIr *ir, CtInt a, CtInt b) {
+  CtVal x0 = not_negative(ir, a, b);
+  if (x0 != 0) {
+    CtVal zero = ct_ir_const_int(ir, (CtDtype)ct_inst(ir, x0)->type, 0);
+    return ct_ir_binary(ir, CT_OP_LE, zero, x0);
+  }
   CtDtype type = is_wide(ir, a) || is_wide(ir, b) ? CT_i64 : CT_i32;
   CtVal x = ct_ir_val(ir, a, type), y = ct_ir_val(ir, b, type);
   return ct_ir_binary(ir, CT_OP_LT, x, y);

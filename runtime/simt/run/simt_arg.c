@@ -93,6 +93,7 @@ bool ct_simt_arg_is_inside(const CtWarp *w, const CtTileArg *arg, int lane, int6
     int64_t crd =
         ADD_i64(ct_simt_arg_base(w, &g->at, lane), mode_offset(w, g->at.mode[0], lane, i));
     crd = ADD_i64(crd, mode_offset(w, g->at.mode[1], lane, j));
+    crd = g->at.is_i32 ? CAST_i32_i64(crd) : crd;
     if (crd >= ct_ref_value(w, g->bound, lane)) {
       return false;
     }
@@ -118,7 +119,8 @@ static bool is_whole(const CtWarp *w, const CtTileGuard *g) {
       return false;
     }
   }
-  return (p == NULL || p->lo <= p->hi) && top < ct_ref_value(w, g->bound, 0);
+  bool wraps = g->at.is_i32 && top < INT32_MIN; /* a sum of parts, none of which does */
+  return (p == NULL || p->lo <= p->hi) && !wraps && top < ct_ref_value(w, g->bound, 0);
 }
 
 static bool is_whole_arg(const CtWarp *w, const CtTileArg *arg) {

@@ -144,8 +144,10 @@ ALWAYS_INLINE uint32_t inside(const Masked *s, const Operand *o, int64_t i, int6
   for (uint32_t n = 0; o->has_tables && n < o->n_guards; n++) {
     int64_t add = ADD_i64(o->guard[n].rows[i], o->guard[n].cols[j]);
     uint8_t is[CT_LANES];
+    bool is_i32 = o->guard[n].is_i32;
     for (int lane = 0; lane < CT_LANES; lane++) {
-      is[lane] = ADD_i64(o->guard[n].base[lane], add) < o->bound[n][lane];
+      int64_t crd = ADD_i64(o->guard[n].base[lane], add);
+      is[lane] = (is_i32 ? CAST_i32_i64(crd) : crd) < o->bound[n][lane];
     }
     mask &= bits_of(is);
   }

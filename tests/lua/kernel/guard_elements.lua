@@ -114,3 +114,16 @@ end)
 local counts, olds = ones(i32, 3), full(i32, 6, -1)
 tally { grid = 2, block = 3 }(counts, olds)
 print(counts[0], counts[1], counts[2], olds[0], olds[1], olds[3], olds[4])  -- expect: 6	6	6	0	1	1	0
+
+-- A coordinate may be anywhere: even where its negative does not fit.
+local element = kernel("element", function(x, y, i) y[0] = guard(x)[i] end)
+local row = kernel("row", function(x, y, i) copy(guard(x)(i, _), y) end, { static_shapes = true })
+local table_of_ones, four = ones(f32, { 8, 4 }), zeros(f32, 4)
+local far = {}
+for _, i in ipairs { -1 << 31, 1 - (1 << 31), -1, 3, (1 << 31) - 1, i64(math.mininteger) } do
+  element { grid = 1, block = 1 }(table_of_ones, four, i)
+  far[#far + 1] = four[0]
+  row { grid = 1, block = 1 }(table_of_ones, four, i)
+  far[#far + 1] = four[3]
+end
+print(table.concat(far, " "))  -- expect: 0.0 0.0 0.0 0.0 0.0 0.0 1.0 1.0 0.0 0.0 0.0 0.0
