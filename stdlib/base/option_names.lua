@@ -52,6 +52,7 @@ end
 function M.flag(v) return type(v) == "boolean", "true or false" end
 function M.text(v) return type(v) == "string" and v ~= "", "a text" end
 function M.func(v) return type(v) == "function", "a function" end
+function M.number(v) return type(v) == "number", "a number" end
 function M.table(v) return type(v) == "table", "a table" end
 
 function M.whole(least)

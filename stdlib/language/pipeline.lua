@@ -12,8 +12,7 @@ local MAX_PENDING <const> = 7 -- of cp_async_wait
 
 -- {====== What the caller gives ======
 
-local func <const> = option_names.func
-local function number(v) return type(v) == "number", "a number" end
+local func <const>, number <const> = option_names.func, option_names.number
 local fields <const> = { load = func, store = func, fetch = func, compute = func, stages = number,
                          blocks = number, parts = number }
 

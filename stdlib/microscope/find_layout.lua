@@ -211,12 +211,7 @@ local function near(tile, n_threads)
   return below and above and ("%d or %d"):format(below, above) or tostring(below or above)
 end
 
-local function check_options(options)
-  option_names.check("find_layout", options, { "order", "rows", "shared" })
-  if options.rows and (math.type(options.rows) ~= "integer" or options.rows < 1) then
-    fail("rows is %s; an integer from 1 on was expected", tostring(options.rows))
-  end
-end
+local known_options <const> = { order = true, rows = option_names.whole(1), shared = true }
 
 local function to_shared(x, tile)
   if x == nil then return nil end
@@ -238,7 +233,7 @@ function M.find_layout(tile_shape, n_threads, dtype, options)
   elseif not types.is_a(dtype, "dtype") then
     fail("the element type was expected, as in find_layout({128, 64}, 128, f16)")
   end
-  check_options(options)
+  option_names.check("find_layout", options, known_options)
   local extents = to_modes(tile_shape, "the tile")
   local strides = strides_of(options.order, #extents)
   local tile = { extents = extents, strides = strides, order = fastest_first(strides), size = 1,

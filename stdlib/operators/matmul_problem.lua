@@ -15,7 +15,9 @@ local arguments = require "cuttle.arguments"
 local epilogues = require "cuttle.matmul_epilogue"
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
+local lists = require "cuttle.lists"
 local nested = require "cuttle.gemm_nested"
+local option_names = require "cuttle.option_names"
 local configs = require "cuttle.matmul_choice"
 local scales = require "cuttle.matmul_scales"
 local M = {}
@@ -56,9 +58,10 @@ local function check_operand(x, name)
   if x.dtype == bool then fail("%s has elements bool; expected numbers", name) end
 end
 
-local known_options <const> =
-  { "alpha", "beta", "bias", "bits", "blocks", "config", "epilogue", "gather", "glu", "groups",
-    "operands", "outputs", "scale_a", "scale_b", "scatter", "split", "stream" }
+local known_options <const> = lists.set{ "alpha", "beta", "bias", "bits", "config", "epilogue",
+  "gather", "glu", "groups", "operands", "outputs", "scale_a", "scale_b", "scatter", "split",
+  "stream" }
+known_options.blocks = option_names.whole(1)
 
 -- What matmul knows of an operand: extents and strides of rows, columns and batches.
 local function describe(x, name, takes_nested)
@@ -146,13 +149,6 @@ local function to_factor(value, name, absent, work)
       .. "type", name, value, work)
   end
   return value
-end
-
-local function to_blocks(blocks)
-  if blocks ~= nil and (math.type(blocks) ~= "integer" or blocks < 1) then
-    fail("blocks is %s; expected how many blocks there may be, 1 or more", tostring(blocks))
-  end
-  return blocks
 end
 
 -- The bias as an (M,N,L) tensor: of rank 1 it is one number for each n. Rows of C: `rows` if given.
@@ -266,7 +262,7 @@ function M.problem(A, B, C, options, like)
   local work = work_type(sum, C.dtype)
   local p = { dtype = A.dtype, c_dtype = C.dtype, sum = sum, work = work, device = C.device,
               alpha = to_factor(options.alpha, "alpha", 1, work),
-              beta = to_factor(options.beta, "beta", 0, work), blocks = to_blocks(options.blocks),
+              beta = to_factor(options.beta, "beta", 0, work), blocks = options.blocks,
               operands = ending.operands, epilogue = ending.epilogue, named = ending.named,
               glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
   if like then p.swapped = like.swapped end

@@ -3,6 +3,7 @@
 -- threads share a row, row_template.lua makes the kernel; this file joins them and launches.
 local internal = ...
 local arguments = require "cuttle.arguments"
+local option_names = require "cuttle.option_names"
 local plural = require "cuttle.plural"
 local reader = require "cuttle.row_arguments"
 local outcome = require "cuttle.row_results"
@@ -432,7 +433,7 @@ function RowKernel:source(...)
   return step and step.kernel(step.launch):source(table.unpack(step.args))
 end
 
-local creation_options <const> = { "tables", "types" }
+local creation_options <const> = { tables = option_names.table, types = true }
 
 -- The given types of results, by number; those that are not given are chosen for each call.
 local function types_in(options)
@@ -466,10 +467,6 @@ end
 -- The names of arguments that are tables, as keys.
 local function tables_in(options, names)
   local is_table = {}
-  if options.tables ~= nil and type(options.tables) ~= "table" then
-    fail(op, "option tables is of type %s; expected a list of names such as {\"cos\"}",
-      tiles.type_name(options.tables))
-  end
   for _, name in ipairs(options.tables or {}) do is_table[name] = true end
   for _, name in ipairs(names) do
     if is_table[name] then is_table[name] = "known" end

@@ -4,6 +4,7 @@
 -- sum of exp(x); a row with the target `ignored` has the loss 0.
 local arguments = require "cuttle.arguments"
 local on_device = require "cuttle.operator_device"
+local option_names = require "cuttle.option_names"
 local operator = require "cuttle.row_operator"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -81,8 +82,9 @@ local LEAST_CHUNK <const> = 1024 -- columns, below which products are slow
 local AT_ONCE <const> = 1 << 28 -- logits in memory with which gradients are made at once
 local ROWS_MULTIPLE <const> = 128
 
-local known_options <const> = { "chunk", "columns", "first", "ignored", "out", "rows", "smoothing",
-  "z" }
+local positive <const>, number <const> = option_names.whole(1), option_names.number
+local known_options <const> = { chunk = positive, columns = positive, rows = positive, out = true,
+  first = option_names.whole(0), ignored = number, smoothing = number, z = number }
 
 -- A matrix without modes of modes.
 local function matrix(t, name)
@@ -103,9 +105,6 @@ local function read(launch, x, weight, target, options, n_results)
   end
   options = arguments.options(op, options or {}, known_options, "{smoothing = 0.1}")
   local chunk = options.chunk or math.max(LEAST_CHUNK, LOGITS // math.max(n, 1))
-  if math.type(chunk) ~= "integer" or chunk < 1 then
-    fail("chunk is %s; expected how many columns are in memory at once", tostring(chunk))
-  end
   return { launch = launch, n = n, k = k, columns = columns, chunk = math.min(chunk, columns),
     x = x, weight = weight, target = target, device = x.device, first = options.first or 0,
     all_columns = options.columns or columns, smoothing = options.smoothing or 0.0,
@@ -235,10 +234,7 @@ M.linear_cross_entropy_backward = operator.new("linear_cross_entropy_backward",
 -- How many rows of logits are in memory at once.
 local function rows_at_once(p, options)
   local n = options and options.rows
-  if n ~= nil and (math.type(n) ~= "integer" or n < 1) then
-    fail("rows is %s; expected how many rows are in memory at once", tostring(n))
-  end
-  n = n or math.max(1, AT_ONCE // (p.columns * ROWS_MULTIPLE)) * ROWS_MULTIPLE
+    or math.max(1, AT_ONCE // (p.columns * ROWS_MULTIPLE)) * ROWS_MULTIPLE
   return math.max(1, math.min(n, p.n))
 end
 

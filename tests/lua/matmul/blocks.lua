@@ -19,4 +19,4 @@ end
 -- expect: nil
 -- expect: nil
 print((select(2, pcall(matmul, A, B, { blocks = 0 })):gsub("^.-: ", "")))
--- expect: matmul: blocks is 0; expected how many blocks there may be, 1 or more
+-- expect: matmul: blocks is 0; an integer from 1 on was expected

@@ -270,7 +270,7 @@ refused(of(function(row, a) return row:group_swap(a, 1) end))
 refused(row_kernel, "k", function(row, a) return a end, {tables = {"b"}})
 -- expect: row_kernel: option tables has 'b', but the arguments are a
 refused(row_kernel, "k", function(row, a) return a end, {tables = "a"})
--- expect: row_kernel: option tables is of type string; expected a list of names such as {"cos"}
+-- expect: row_kernel: tables is 'a'; a table was expected
 refused(row_kernel("k", function(row, a) return a[0] end, {tables = {"a"}}), x)
 -- expect: k: no argument is a tensor with rows; expected one of shape (..., columns)
 refused(row_kernel("k", function(row, a, b) return a + row:at("b", 0) end, {tables = {"b"}}), x, x)

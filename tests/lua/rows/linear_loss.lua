@@ -95,7 +95,7 @@ end
 
 print((select(2, pcall(rows.linear_cross_entropy_gradients, 1.0, zeros(f32, row_major{N, K}),
   zeros(f32, row_major{V, K}), target, {rows = 0})):gsub("^[^ ]+:%d+: ", "")))
--- expect: linear_cross_entropy: rows is 0; expected how many rows are in memory at once
+-- expect: linear_cross_entropy: rows is 0; an integer from 1 on was expected
 
 -- {====== Parts of ranks ======
 
@@ -208,7 +208,7 @@ refused(x, zeros(f32, row_major{V, 4}), target)
 refused(x, w, zeros(i32, row_major{5, 1}))
 -- expect: linear_cross_entropy: target is (5,1); expected (6,1), a column for each row
 refused(x, w, target, {chunk = 0})
--- expect: linear_cross_entropy: chunk is 0; expected how many columns are in memory at once
+-- expect: linear_cross_entropy: chunk is 0; an integer from 1 on was expected
 refused(x, zeros(f32, 4), target)
 -- expect: linear_cross_entropy: weight is 4; expected 2 modes
 refused(x, 3, target)
