@@ -5,6 +5,8 @@
 local language = require "cuttle"
 local habits = require "cuttle.habits"
 local guesses = require "cuttle.name_guess"
+local lists = require "cuttle.lists"
+local near = require "cuttle.near"
 local renamed = require "cuttle.renamed"
 
 local M = {}
@@ -113,13 +115,16 @@ local function of_space(_, space, line)
   return field and of_field(owner, field) or nil
 end
 
--- Of `ct.any`, where the script says `ct = require "cuttle"`.
+-- Of `rows.any`, where the script says `rows = require "cuttle.rows"`; and the same of "cuttle".
 local function of_module(text, name, line)
-  local module = line:match("([%a_][%w_]*)%s*%.%s*" .. name .. "%f[^%w_]")
-  local is_ours = module
-    and text:find("%f[%w_]" .. module .. "%s*=%s*require%s*%(?%s*[\"']cuttle[\"']")
-  local hint = is_ours and renamed.of_name(name)
-  return hint and "; " .. hint or nil
+  local variable = line:match("([%a_][%w_]*)%s*%.%s*" .. name .. "%f[^%w_]")
+  local module = variable
+    and text:match("%f[%w_]" .. variable .. "%s*=%s*require%s*%(?%s*[\"'](cuttle[%w_.]*)[\"']")
+  local hint = module == "cuttle" and renamed.of_name(name)
+  if hint then return "; " .. hint end
+  local known = package.loaded[module]
+  local nearest = type(known) == "table" and near.nearest(name, lists.keys(known))
+  return nearest and ("; did you mean %s?"):format(nearest) or nil
 end
 
 local function of_template(_, _, line)

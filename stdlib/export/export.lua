@@ -126,7 +126,7 @@ local function check_what(what, options)
   elseif kind == "function" and not options.name then
     fail "a function needs a name; write export(f, examples, {name = \"f\"})"
   elseif kind ~= "function" and kind ~= "kernel" and kind ~= "launch configuration" then
-    fail("%s cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected",
+    fail("a %s cannot be exported; a kernel, k{grid = ..., block = ...} or a function was expected",
       kind)
   elseif kind == "kernel" and (options.grid == nil or options.block == nil) then
     fail "a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})"

@@ -1,6 +1,7 @@
 -- collective.lua: reductions and scans over fragments, warps and blocks, and transform: made of
 -- shuffles and shared memory, written as any kernel's helper is. The order of operations is part of
 -- the meaning: both engines give the same bits.
+local fail = require "cuttle.fail".fail
 local option_names = require "cuttle.option_names"
 local record = require "cuttle.record"
 local internal = ...
@@ -21,8 +22,6 @@ local functions <const> = {
   xor = function(a, b) return a ~ b end,
 }
 local identities = { add = 0, mul = 1, ["and"] = -1, ["or"] = 0, xor = 0 }
-
-local function fail(name, fmt, ...) error(name .. ": " .. fmt:format(...), 0) end
 
 local function operation(op, name, v)
   if type(op) == "function" then return op end

@@ -1,6 +1,7 @@
 -- random.lua: random numbers from a seed and an offset, by Philox4x32-10 (Salmon and others,
 -- "Parallel random numbers: as easy as 1, 2, 3", SC 2011). No state is kept: the numbers are a
 -- function of the arguments, the same on both engines and on the host.
+local fail = require "cuttle.fail".fail
 local internal = ...
 local M = {}
 
@@ -15,7 +16,7 @@ local is_number <const> = internal.kernel.is_static
 
 local function check_integer(v, what, name)
   if is_number(v) and math.type(v) ~= "integer" then
-    error(("%s: %s is %s; an integer was expected"):format(name, what, v), 0)
+    fail(name, "%s is %s; an integer was expected", what, v)
   end
 end
 

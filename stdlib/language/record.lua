@@ -3,7 +3,7 @@
 local type_name = require("cuttle.tiles").type_name
 local M = {}
 
-local function fail(name, fmt, ...) error(name .. ": " .. fmt:format(...), 0) end
+local fail = require "cuttle.fail".fail
 
 local function comes_first(a, b)
   if type(a) == type(b) then return a < b end

@@ -1,6 +1,7 @@
 -- einsum_text.lua: what a text such as "bmk,bnk->bmn" says: the letters of the modes of each
 -- operand and of the result.
 local errors = require "cuttle.fail"
+local type_name = require "cuttle.type_name"
 local M = {}
 
 local DOTS <const> = "..."
@@ -97,7 +98,8 @@ end
 --- How many operands a text has.
 function M.count(text)
   if type(text) ~= "string" then
-    fail("argument 1 is of type %s; expected a text such as \"bmk,bnk->bmn\"", type(text))
+    fail("argument 1 is of type %s; expected a text such as \"bmk,bnk->bmn\"",
+      type_name(text))
   end
   return #split(text:match "^(.-)%->" or text)
 end

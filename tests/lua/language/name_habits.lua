@@ -41,6 +41,7 @@ prompt "t = zeros(f32, {4, 4}) print(size(t)[0])" -- expect: attempt to index a 
 prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
 
 prompt "zeros(f32, 4):max()" -- expect: a tensor has no field 'max'; write reduce(x, "max")
+prompt 'rows = require "cuttle.rows" rows.softmx(1)' -- expect: (field 'softmx'); did you mean 'softmax'?
 prompt "kernel(function(x) end):bench()" -- expect: a kernel has no field 'bench'; it is a function: write bench(...)
 prompt "zeros(f32, 4):cuda()" -- expect: a tensor has no field 'cuda'; write x:to"cuda"
 prompt "L[[(4,8)]]:stride()"  -- expect: attempt to call a tuple value (method 'stride'); it is a field: write .stride

@@ -537,7 +537,7 @@ for _, line in ipairs {
   "./t.h\t./t.c\t./t_test.c", "./twice.h\t./twice.c\t./twice_test.c",
   "./chain.h\t./chain.c\t./chain_test.c",
   "export: a kernel needs grid and block; write export(k, examples, {grid = ..., block = ...})",
-  "export: number cannot be exported; a kernel, k{grid = ..., block = ...} or a function was "
+  "export: a number cannot be exported; a kernel, k{grid = ..., block = ...} or a function was "
     .. "expected",
   "export: a tuned function is exported in another one: function(x, y) tuned(x, y) end",
   "export: the examples are empty; a list of argument lists was expected, as in {{2.0, x, y}}",
