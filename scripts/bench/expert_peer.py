@@ -7,6 +7,9 @@
 #                               between two events; answers ms of a launch
 import torch_peer
 import torch
+import torch._functorch.config
+
+torch._functorch.config.donated_buffer = False  # gradients are taken more than once of one result
 
 
 class Peer:

@@ -79,7 +79,7 @@ function expert_layer.prepare_backward(dY, tokens, gate_up, down, routing, optio
 ---@param dweights Tensor (T k), the gradient of routing.weights
 ---@param logits Tensor (T,E)
 ---@param routing table of route
----@param options? table those that route had
+---@param options? table those that route had; `out`, a tensor for it
 ---@return Tensor # (T,E)
 function expert_layer.route_backward(dweights, logits, routing, options) end
 

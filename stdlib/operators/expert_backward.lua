@@ -242,7 +242,7 @@ end
 --- options normalize, scale and score that route had: docs/matmul.md.
 function M.route_backward(dweights, logits, routing, options)
   options = arguments.options("route_backward", options, { "correction_bias", "groups",
-    "normalize", "scale", "score", "stream" }, "{normalize = false}")
+    "normalize", "out", "scale", "score", "stream" }, "{normalize = false}")
   local score, normalize = options.score or "softmax", options.normalize ~= false
   if score ~= "softmax" and score ~= "sigmoid" then
     tiles.fail("route_backward", 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
@@ -262,7 +262,8 @@ function M.route_backward(dweights, logits, routing, options)
     spread{ grid = cdiv(n, THREADS), block = THREADS, stream = stream }(dweights, routing.weights,
       routing.tokens, routing.ends, f32(options.scale or 1), by_expert, chosen)
   end
-  return (router_kernel(score, normalize)(logits, by_expert, chosen, { stream = stream }))
+  return (router_kernel(score, normalize)(logits, by_expert, chosen,
+    { out = options.out and { options.out }, stream = stream }))
 end
 
 return M

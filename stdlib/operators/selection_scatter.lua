@@ -9,18 +9,23 @@ local M = {}
 
 local THREADS <const>, LANES <const> = 256, 32
 local WORDS <const>, AHEAD <const> = 4, 4 -- words of a vector; vectors in flight of a thread
+local MOST_PARTS <const> = 65535 -- of rows, in a grid
 local index_types <const> = { i32, i64 }
 local sum_types <const> = { f32, f64, i32, u32, i64, u64, f16, bf16 }
 
 -- {====== Kernels ======
 
--- f(row, column) of the elements of a thread, or of the first of so many steps: `lanes` neighbours
--- have a row.
-local function each_element(n_rows, columns, lanes, f, steps)
+-- f(row) of a thread: `lanes` neighbours have a row.
+local function with_row(n_rows, lanes, f)
   local row = (call.like(blockIdx.x, n_rows) * THREADS + threadIdx.x) // lanes
-  if row < n_rows then
-    for column in range(threadIdx.x % lanes, columns, lanes * (steps or 1)) do f(row, column) end
-  end
+  if row < n_rows then f(row) end
+end
+
+-- f(row, column) of the elements of a thread.
+local function each_element(n_rows, columns, lanes, f)
+  with_row(n_rows, lanes, function(row)
+    for column in range(threadIdx.x % lanes, columns, lanes) do f(row, column) end
+  end)
 end
 
 -- Kernels by how many threads have a row.
@@ -41,21 +46,25 @@ local gather_kernel = by_lanes(function(lanes)
   end)
 end)
 
--- The same of rows (words,rows) that are whole vectors.
+-- The same of rows (words,rows) that are whole vectors. Blocks take AHEAD of a lane's in all rows
+-- before they take the next: of rows that occur often, the cache then has those.
 local gather_vectors_kernel = by_lanes(function(lanes)
   return kernel("gather", function(x, index, y)
     local vectors, held = size(x, 0) // WORDS, fragment(u32, {WORDS, AHEAD})
-    each_element(size(index), vectors, lanes, function(row, first)
-      local from = x(_, call.like(index[row], size(x)))
-      local function each(f)
+    with_row(size(index), lanes, function(row)
+      local from, to = x(_, call.like(index[row], size(x))), y(_, row)
+      local function each(first, f)
         for j = 0, AHEAD - 1 do
           local at = first + j * lanes
           if at < vectors then f(at, held(_, j)) end
         end
       end
-      each(function(at, own) copy(tile(from, {WORDS}, {at}), own) end)
-      each(function(at, own) copy(own, tile(y(_, row), {WORDS}, {at})) end)
-    end, AHEAD)
+      local part = lanes * AHEAD
+      for first in range(blockIdx.y * part + threadIdx.x % lanes, vectors, gridDim.y * part) do
+        each(first, function(at, own) copy(tile(from, {WORDS}, {at}), own) end)
+        each(first, function(at, own) copy(own, tile(to, {WORDS}, {at})) end)
+      end
+    end)
   end)
 end)
 
@@ -85,10 +94,12 @@ local add_runs_kernel = by_lanes(function(lanes)
   end)
 end)
 
-local function step(make, n_rows, columns, args)
+-- deep: columns of a lane, if blocks share rows.
+local function step(make, n_rows, columns, args, deep)
   local k, lanes = make(columns)
+  local parts = deep and min(cdiv(columns, lanes * deep), MOST_PARTS) or 1
   return { kernel = k, args = args,
-    launch = { grid = cdiv(n_rows * lanes, THREADS), block = THREADS } }
+    launch = { grid = { cdiv(n_rows * lanes, THREADS), parts }, block = THREADS } }
 end
 
 -- {====== Calls ======
@@ -122,8 +133,8 @@ M.gather = call.define("gather", 2, {}, "{out = y}", function(options, given, in
   local y = found[1].flat
   local from, to = in_words(x.flat, x.columns), in_words(y, x.columns)
   if from and to then
-    return { step(gather_vectors_kernel, by.n, size(from, 0) // WORDS, { from, by.flat, to }) },
-      tensors
+    return { step(gather_vectors_kernel, by.n, size(from, 0) // WORDS, { from, by.flat, to },
+      AHEAD) }, tensors
   end
   return { step(gather_kernel, by.n, x.columns, { x.flat, by.flat, y, x.columns }) }, tensors
 end)

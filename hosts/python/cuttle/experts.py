@@ -107,7 +107,8 @@ def expert_layer_backward(dy: Any, x: Any, gate_up: Any, down: Any, routing: Rou
 
 
 def route_backward(dweights: Any, logits: Any, routing: Routing, *, normalize: Optional[bool] = None,
-                   score: Optional[str] = None, scale: Optional[float] = None) -> Any:
+                   score: Optional[str] = None, scale: Optional[float] = None, out: Any = None) -> Any:
     """The gradient of the logits (T, E), by that of routing.weights. The options are those that route had."""
-    made = _call("_experts_route_backward", dweights, logits, *routing, normalize=normalize, score=score, scale=scale)
-    return _result(logits, made[0])
+    made = _call("_experts_route_backward", dweights, logits, *routing, normalize=normalize, score=score, scale=scale,
+                 out=out)
+    return out if out is not None else _result(logits, made[0])

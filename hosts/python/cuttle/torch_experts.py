@@ -44,9 +44,9 @@ _route = define(
 _route_gradient = define(
     "route_backward", f"Tensor dweights, Tensor logits, {_ROUTING}, bool? normalize, str? score, float? scale",
     lambda dweights, logits, *_: _like(logits), 1,
-    lambda made, dweights, logits, tokens, places, ends, weights, k, normalize, score, scale: made[0].copy_(
-        experts.route_backward(dweights, logits, _routing(tokens, places, ends, weights, k), normalize=normalize,
-                               score=score, scale=scale)))
+    lambda made, dweights, logits, tokens, places, ends, weights, k, normalize, score, scale: experts.route_backward(
+        dweights, logits, _routing(tokens, places, ends, weights, k), normalize=normalize, score=score, scale=scale,
+        out=made[0]))
 _layer = define("expert_layer", f"Tensor x, Tensor gate_up, Tensor down, {_ROUTING}", lambda x, *_: _like(x), 1,
                 lambda made, x, gate_up, down, *routing: experts.expert_layer(x, gate_up, down, _routing(*routing),
                                                                               out=made[0]))

@@ -236,7 +236,9 @@ def test_experts():
     made = (experts.expert_layer_backward(dy, x, gate_up, down, routing, kept=of) for of in (None, kept))
     for name, again, once in zip(names, *made):
         close(once, again, f"the gradient of {name} by what was kept", 1e-3)
-    ok(experts.route_backward(routing.weights, logits, routing).shape == logits.shape, "gradients of logits")
+    dlogits, given = experts.route_backward(routing.weights, logits, routing), np.zeros_like(logits)
+    ok(experts.route_backward(routing.weights, logits, routing, out=given) is given and np.array_equal(dlogits, given),
+       "gradients of logits, also in memory that is there")
     fails(ValueError, "gate_up (4, 8, 16) and down (4, 16, 8); (T, D), (E, 2F, D)",
           lambda: experts.expert_layer(x, gate_up[:, ::2], down, routing), "gates without ups")
     out = np.ones((t, d), "f4")
