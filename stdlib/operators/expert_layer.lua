@@ -118,6 +118,9 @@ end
 local function read(X, gate_up, down, routing, options)
   options = arguments.options("expert_layer", options, known, '{combine = "atomic"}')
   local p = parts.read("expert_layer", X, gate_up, down, routing, true)
+  if stride(X, 1) ~= 1 and p.D > 1 then
+    fail("tokens are %s; expected rows whose elements are adjacent", X.layout)
+  end
   local combine = options.combine or "sum"
   if combine ~= "sum" and combine ~= "atomic" then
     fail('combine is %s; expected "sum" or "atomic"', tostring(combine))
