@@ -127,6 +127,7 @@ passes("attention hopper", { 3 }, { 8 })
 passes("attention hopper, d64", { 3 }, { 6 })
 passes("attention hopper, f8", { 3 }, { 6 })
 passes("attention hopper, packed", { 4 }, { 7 })
+passes("attention hopper, pages", { 4 }, { 7 })
 passes("attention hopper, causal", { 1, 5 }, { 11 })
 add("attention hopper, causal", "sync() of a named barrier #2", "needless",
   "the slot comes round only behind the next block's barrier, at which the group meets")
@@ -137,6 +138,8 @@ for _, name in ipairs { "", ", d64", ", 128 rows", ", packed", ", causal" } do
   add(name, "the wait for an mbarrier 'shared_4' #1", "elsewhere", other_sizes)
 end
 add("attention hopper, f8", "wgmma_fence() #3", "needless", same_registers)
+add_all("attention hopper, pages", { "wgmma_fence() #3", "wgmma_fence() #5" }, "needless",
+  same_registers)
 add("attention hopper, f8", "the wait for an mbarrier 'shared_9' #1", "needless",
   "a slot of keys that is free says that the values of the block before were transposed")
 for _, name in ipairs { "attention hopper", "attention hopper, d64", "attention hopper, f8" } do

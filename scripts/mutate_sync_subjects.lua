@@ -172,6 +172,12 @@ attend("hopper, f8", f8e4m3, "hopper 192x128, f8", {3, 70, 780, 64})
 attend("mma 128x64", bf16, "mma 128x64", {1, 100, 200, 64}, {causal = true})
 attend("mma 64x64", bf16, "mma 64x64", {1, 40, 150, 256})
 attend("sm75", f16, "sm75 128x64", {1, 70, 140, 64}, {causal = true})
+operators["attention hopper, pages"] = function()
+  local Q, K = randn(bf16, row_major{2, 290, 64}), randn(bf16, row_major{54, 1, 16, 64})
+  attention(Q, K, randn(bf16, row_major{54, 1, 16, 64}), {cu_seqlens_q = {0, 70, 290},
+    cache_seqlens = {33, 767}, block_table = view(arange(i32, 54 * 2), layout({2, 54}, {3, 1})),
+    causal = true, config = "hopper 192x128"})
+end
 operators["attention hopper, packed"] = function()
   local Q, K = randn(bf16, row_major{2, 290, 64}), randn(bf16, row_major{1, 800, 64})
   attention(Q, K, randn(bf16, row_major{1, 800, 64}), {cu_seqlens_q = {0, 70, 290},

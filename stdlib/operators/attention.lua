@@ -43,13 +43,15 @@ local function fail(format, ...) tiles.fail("attention", format, ...) end
 --   full_only    not tried where causal
 --   plain_only   not tried with masks and scores, which take more registers
 --   up_to        the depth up to which it is tried, where the kernel can do more
+--   small_pages  not tried where keys are in pages of multiples of so many: other rows' blocks come
+--                in larger boxes
 local HOPPER <const>, MMA <const> = "cuttle.attention_hopper", "cuttle.attention_mma"
 local SM75 <const> = { f16 = "SM75_16x8x8_F32F16F16F32_TN" }
 M.configs = {
   { name = "hopper 192x128", template = HOPPER, sm = 90, depth = 64, rows = 192, keys = 128,
     stages = 4, registers = { 32, 160 } },
   { name = "hopper 192x80", template = HOPPER, sm = 90, depth = 128, rows = 192, keys = 80,
-    stages = 3, registers = { 32, 160 }, passes = true },
+    stages = 3, registers = { 32, 160 }, passes = true, small_pages = 32 },
   { name = "hopper 128x128", template = HOPPER, sm = 90, depth = 128, rows = 128, keys = 128,
     stages = 2, registers = { 24, 240 } },
   { name = "hopper 128x128, D 192", template = HOPPER, sm = 90, depth = 192, depth_v = 128,
@@ -117,6 +119,7 @@ end
 local function is_meant(config, p, target)
   return not trouble(config, p) and is_meant_for_heads(config, p, target)
     and not (config.full_only and (p.causal or p.score)) and not (config.plain_only and p.score)
+    and not (config.small_pages and p.page_size and p.page_size % config.small_pages == 0)
 end
 
 local function is_aligned(depth, p, template)

@@ -15,6 +15,7 @@
 --   passes      causal: a group only passes the barriers of blocks of which it sees nothing: 1 %
 --               faster with 80 keys, 2 % slower with 128
 local blocks = require "cuttle.attention_blocks"
+local load = require "cuttle.attention_hopper_load"
 local narrow = require "cuttle.attention_hopper_narrow"
 local paged = require "cuttle.attention_pages"
 local scales = require "cuttle.attention_scales"
@@ -24,11 +25,9 @@ local stores = require "cuttle.attention_hopper_store"
 local tables = require "cuttle.attention_tiles"
 local devices = require "cuttle.profile_device"
 local tma = require "cuttle.tma_rules"
-local boxes = stores.boxes
 local M = {}
 
 local GROUP <const>, ROWS <const>, PANEL <const> = 128, 64, 64
-local WARP <const>, CHUNK <const> = 32, 8 -- CHUNK: elements of 16 bytes
 local CPU_BLOCKS <const> = 2 -- of the grid on the CPU engine
 
 local names <const> = { f16 = "F16", bf16 = "BF16" }
@@ -125,143 +124,9 @@ local function plan_of(variant)
   }
 end
 
--- {====== The block's tiles ======
-
--- Calls f(tile) for each tile of the block, as attention_tiles.lua reads it. `uniform` makes a
--- value known to be the same in all lanes, which saves registers.
-local function each_tile(variant, args, uniform, f)
-  local tiles = args.tiles
-  local count = uniform(cast(tiles[{0, 0, blockIdx.x}], i32))
-  local n_fields = tables.n_fields(variant)
-  local fields = fragment(u32, n_fields)
-  for j = 0, n_fields - 1 do fields[j] = tiles[{j, 1, blockIdx.x}] end
-  for i in range(count) do
-    local now = {}
-    for j = 0, n_fields - 1 do
-      now[j] = uniform(fields[j])
-      fields[j] = tiles[{j, min(i + 2, count), blockIdx.x}]
-    end
-    f(tables.read(variant, args, now))
-  end
-end
+-- {====== A group that multiplies ======
 
 local function of_first_lane(x) return shfl_idx(x, 0) end
-local function as_it_is(x) return x end
-
--- {====== The group that loads ======
-
--- Does the warp that loads clear values that are another's?
-local function clears(variant) return variant.packed and not variant.narrow end
-
--- One thread loads, or its warp is there.
-local function is_loader(variant)
-  if clears(variant) then return threadIdx.x < WARP end
-  return threadIdx.x == 0
-end
-
-local function by_one(variant, f)
-  if not clears(variant) then
-    f()
-  elseif threadIdx.x == 0 then
-    f()
-  end
-end
-
--- Values (depth, keys) from key `first` on become zeros, by a warp.
-local function clear_behind(sV, first)
-  local chunks, zeros = size(sV, 0) // CHUNK, fragment(sV.dtype, {CHUNK, 1})
-  clear(zeros)
-  for i in range(threadIdx.x, (size(sV, 1) - first) * chunks, WARP) do
-    copy(zeros, tile(sV, {CHUNK, 1}, {i % chunks, first + i // chunks}))
-  end
-  fence_proxy_async()
-  sync_warp()
-end
-
--- Functions load(n, s, full): block n of the tile's keys, or of values, is on its way to s.
-local function loads(variant, args, at, kv_head)
-  if variant.page_size then return paged.loads(variant, args, at, kv_head, variant.narrow) end
-  local keys = variant.keys
-  local gK = boxes(args.K, {keys, variant.depth}, at.k)(_, _, _, 0, kv_head, at.batch)
-  local gV
-  if variant.narrow then
-    gV = boxes(args.V, {keys, variant.depth_v}, at.k)(_, _, _, 0, kv_head, at.batch)
-  else
-    gV = boxes(args.V, {variant.depth_v, keys}, at.k, true)(_, _, 0, _, kv_head, at.batch)
-  end
-  return function(n, s, full) tma_load(gK(_, _, n), s, full) end,
-    function(n, s, full) tma_load(gV(_, _, n), s, full) end
-end
-
-local function load_all(variant, plan, args, smem, bars)
-  local q = pipeline_state(1, {parity = 1})
-  local k = pipeline_state(variant.stages, {parity = 1})
-  local v = pipeline_state(variant.narrow and narrow.raw_stages(variant) or variant.stages,
-    {parity = 1})
-  local parts = clears(variant) and pipeline_state(1)
-  local to_V = variant.narrow and { s = smem.raw, full = bars.raw_full, empty = bars.raw_empty }
-    or { s = smem.V, full = bars.V_full, empty = bars.V_empty }
-
-  each_tile(variant, args, as_it_is, function(at)
-    local keys, depth, kv_head = variant.keys, variant.depth, at.head // args.group
-    local gQ = boxes(args.Q, {ROWS, depth}, at.q)(_, _, _, 0, at.head, at.batch)
-    local bring_K, bring_V = loads(variant, args, at, kv_head)
-
-    local function load_K(n)
-      bars.K_empty[k.slot]:wait(k.parity)
-      by_one(variant, function()
-        bars.K_full[k.slot]:arrive_expect_tx(plan.K_bytes)
-        bring_K(n, smem.K(_, _, k.slot), bars.K_full[k.slot])
-      end)
-      k:advance()
-    end
-
-    local function copy_V(n, full)
-      by_one(variant, function()
-        full:arrive_expect_tx(plan.V_bytes)
-        bring_V(n, to_V.s(_, _, v.slot), full)
-      end)
-    end
-
-    -- Values that belong to the next sequence may be NaN, which no 0 that they are multiplied with
-    -- makes 0.
-    local function load_V(n)
-      to_V.empty[v.slot]:wait(v.parity)
-      if clears(variant) then
-        local n_own = at.n_k - n * keys
-        if n_own < keys then
-          copy_V(n, bars.V_part[0])
-          bars.V_part[0]:wait(parts.parity)
-          parts:advance()
-          clear_behind(smem.V(_, _, v.slot), max(n_own, 0))
-          by_one(variant, function() to_V.full[v.slot]:arrive() end)
-        else
-          copy_V(n, to_V.full[v.slot])
-        end
-      else
-        copy_V(n, to_V.full[v.slot])
-      end
-      v:advance()
-    end
-
-    load_K(tables.block(at, 0))
-    for g = 0, plan.groups - 1 do
-      bars.Q_empty[g]:wait(q.parity)
-      by_one(variant, function()
-        bars.Q_full[g]:arrive_expect_tx(plan.Q_bytes)
-        tma_load(gQ(_, _, at.m * plan.groups + g), smem.Q(_, _, g), bars.Q_full[g])
-      end)
-    end
-    q:advance()
-    for i in range(1, tables.count(at)) do
-      load_K(tables.block(at, i))
-      load_V(tables.block_before(at, i))
-    end
-    load_V(tables.last_block(at))
-  end)
-end
-
--- {====== A group that multiplies ======
 
 local Group = {}
 Group.__index = Group
@@ -512,7 +377,7 @@ local function multiply_all(variant, plan, args, smem, bars)
   if group.takes_turns then
     if group.number == plan.groups - 1 then group.next:arrive() end
   end
-  each_tile(variant, args, of_first_lane, function(at)
+  load.each_tile(variant, args, of_first_lane, function(at)
     at.row = at.m * variant.rows + group.number * ROWS
     if args.scales then
       at.c = args.c * scales.of_queries(args.scales, at, at.head // args.group, at.row)
@@ -541,7 +406,7 @@ function M.make(variant)
                    K_full = mbarrier(stages, 1), K_empty = mbarrier(stages, groups),
                    V_full = mbarrier(stages, variant.narrow and narrow.n_turners or 1),
                    V_empty = mbarrier(stages, groups) }
-    if clears(variant) then bars.V_part = mbarrier(1, 1) end
+    if load.clears(variant) then bars.V_part = mbarrier(1, 1) end
     if variant.narrow then
       smem.raw = shared(dtype, plan.raw)
       local n = narrow.raw_stages(variant)
@@ -550,15 +415,7 @@ function M.make(variant)
     sync_threads()
     if threadIdx.x < GROUP then
       setmaxnreg(variant.registers[1])
-      if is_loader(variant) then
-        load_all(variant, plan, args, smem, bars)
-      elseif variant.narrow then
-        if threadIdx.x >= WARP then
-          narrow.turn_all(variant, smem, bars, function(f)
-            each_tile(variant, args, as_it_is, f)
-          end)
-        end
-      end
+      load.all(variant, plan, args, smem, bars)
     else
       setmaxnreg(variant.registers[2])
       multiply_all(variant, plan, args, smem, bars)

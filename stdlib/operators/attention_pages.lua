@@ -51,14 +51,13 @@ local function places(variant, args, at, n, rows)
   return of
 end
 
---- Functions load(n, s, full): block n of keys (keys,D), and of values, (D,keys) or if `raw` as
---- keys, is on its way to s. All boxes' pages are read before the first box comes.
+--- Functions load(of, s, full): a block of keys (keys,D), and of values, (D,keys) or if `raw` as
+--- keys, is on its way to s; and one that reads for a block's number where it lies, `of`.
 function M.loads(variant, args, at, kv_head, raw)
   local rows = rows_of_box(variant.page_size, variant.keys)
   local function by_rows(t, depth)
     local boxes = tile(tma_tensor(t), {rows, depth}, {_, _})
-    return function(n, s, full)
-      local of = places(variant, args, at, n, rows)
+    return function(of, s, full)
       for i = 0, #of do
         tma_load(boxes(_, _, of[i].box, 0, kv_head, of[i].page), tile(s, {rows, depth}, {i, 0}),
           full)
@@ -67,15 +66,15 @@ function M.loads(variant, args, at, kv_head, raw)
   end
   local function by_columns(t, depth)
     local boxes = tile(tma_tensor(select(t, 1, 0, 2, 3)), {depth, rows}, {_, _})
-    return function(n, s, full)
-      local of = places(variant, args, at, n, rows)
+    return function(of, s, full)
       for i = 0, #of do
         tma_load(boxes(_, _, 0, of[i].box, kv_head, of[i].page), tile(s, {depth, rows}, {0, i}),
           full)
       end
     end
   end
-  return by_rows(args.K, variant.depth), (raw and by_rows or by_columns)(args.V, variant.depth_v)
+  local function ahead(n) return places(variant, args, at, n, rows) end
+  return by_rows(args.K, variant.depth), (raw and by_rows or by_columns)(args.V, variant.depth_v), ahead
 end
 
 return M

@@ -71,6 +71,19 @@ if not on_gpu or device().sm >= 80 then
 end
 print "agree"                                                                     -- expect: agree
 
+-- On an H200, larger pages come in larger boxes with 128 keys of a block than with 80.
+local on_device <const> = require "cuttle.operator_device"
+local target_here <const> = on_device.target
+on_device.target = function() return {name = "H200", sm = 90, n_sms = 132, shared = 232448} end
+for _, page in ipairs{16, 64} do
+  local Q, K = zeros(bf16, row_major{2, 64, 128}), zeros(bf16, row_major{8, 1, page, 128})
+  print((select(2, prepare(Q, K, K, {cu_seqlens_q = {0, 64}, cache_seqlens = {64},
+    block_table = here(view(arange(i32, 8):to "cpu", row_major{1, 8}))}))))
+end
+on_device.target = target_here
+-- expect: hopper 192x80
+-- expect: hopper 128x128
+
 local Q, K = zeros(f32, row_major{1, 8, 16}), zeros(f32, row_major{9, 1, 4, 16})
 local function message(options, q, k)
   local all = {block_table = zeros(i32, row_major{2, 3}), cu_seqlens_q = {0, 5, 8},
