@@ -6,7 +6,6 @@ local language = require "cuttle"
 local habits = require "cuttle.habits"
 local guesses = require "cuttle.name_guess"
 local lists = require "cuttle.lists"
-local near = require "cuttle.near"
 local renamed = require "cuttle.renamed"
 
 local M = {}
@@ -123,7 +122,8 @@ local function of_module(text, name, line)
   local hint = module == "cuttle" and renamed.of_name(name)
   if hint then return "; " .. hint end
   local known = package.loaded[module]
-  local nearest = type(known) == "table" and near.nearest(name, lists.keys(known))
+  local nearest = type(known) == "table"
+    and require "cuttle.near".nearest(name, lists.keys(known))
   return nearest and ("; did you mean %s?"):format(nearest) or nil
 end
 

@@ -432,9 +432,9 @@ end
 function M.class_of(value)
   local meta = debug.getmetatable(value)
   local name = type(meta) == "table" and rawget(meta, "__name") or ""
-  local plain, _, by_name = name:gsub("[ _]", ""):lower(), annotations.load()
+  local lower, _, by_name = name:gsub("[ _]", ""):lower(), annotations.load()
   return classes[name] or lists.filter(lists.keys(by_name), function(class)
-    return class:find "^%u" and class:lower() == plain
+    return class:find "^%u" and class:lower() == lower
   end)[1]
 end
 
