@@ -76,7 +76,7 @@ CtStatus launch_lend(CuttleState *s, Tensor *t, const cuttle_Memory *m, size_t b
   CtDevice *d = NULL;
   CtStatus st = m->device < 0 ? CT_OK : state_cuda(s, m->device, &d, err);
   if (st != CT_OK) {
-    ct_err_prefix(err, "memory with device = %d, a CUDA device; -1 is the host: ", (int)m->device);
+    ct_err_prefix(err, "memory with device = %d, a CUDA device; -1 is the host", (int)m->device);
   } else {
     st = ct_storage_wrap(s->alloc, d, m->ptr, bytes, free, free_ud, &t->storage, err);
   }

@@ -208,7 +208,8 @@ static void test_layouts(cuttle_State *S) {
   is_error(S, cuttle_launch_with(S, k, &o, 2, args), "rank 33", "a wrong rank");
   ma.rank = 2;
   ma.device = 3;
-  is_error(S, cuttle_launch_with(S, k, &o, 2, args), "memory with device = 3, a CUDA device; -1",
+  is_error(S, cuttle_launch_with(S, k, &o, 2, args),
+           "memory with device = 3, a CUDA device; -1 is the host: cu",
            "a device that is not here");
 }
 
