@@ -22,6 +22,7 @@ V = 0
 # Of each fuzz target: in tests 2, by `make fuzz` 10.
 FUZZ_SECONDS = $(if $(filter fuzz%,$(MAKECMDGOALS)),10,2)
 TESTED_DOCS =
+TOGETHER =
 CHECKS = 1000000
 SEED = 1
 PROGRAMS = 100000
@@ -163,7 +164,11 @@ PYTHON_SRC := $(wildcard hosts/python/src/*.c)
 PYTHON_FILES := $(filter-out %__pycache__,$(wildcard hosts/python/cuttle/*))
 
 VARIANT_OBJ := $(foreach isa,$(ISAS),$(VARIANT_SRC:%.c=$(BUILD)/%.$(isa).o))
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(VARIANT_OBJ) $(BUILD)/gen/stdlib.o
+# Builds that nobody changes files for compile those of a folder together, but not what has flags of its own.
+APART := $(addprefix runtime/,base/message.c base/newfile.c simt/simt.c simt/run/simt_isa.c)
+LIB_NAMES := $(if $(TOGETHER),$(APART:%.c=%) $(shell $(LUA) scripts/together.lua $(BUILD) $(filter-out $(APART),$(LIB_SRC))),\
+	$(LIB_SRC:%.c=%))
+LIB_OBJ := $(LIB_NAMES:%=$(BUILD)/%.o) $(VARIANT_OBJ) $(BUILD)/gen/stdlib.o
 PROGRAM_OBJ := $(PROGRAM_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 DEVICE_BIN := $(DEVICE_SRC:%.c=$(BUILD)/%)
@@ -256,6 +261,11 @@ endif
 $(BUILD)/%.o: %.c $(FLAGS_FILE)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+# What scripts/together.lua wrote.
+$(BUILD)/%.o: $(BUILD)/%.c $(FLAGS_FILE)
+	$(call say,CC,$<)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 define variant_rule
@@ -550,7 +560,7 @@ gpu-test: all $(DEVICE_BIN)
 SAME_TEXTS = STDLIB_C=$(STDLIB_C)
 # Programs at fixed addresses: else a fourth of what a short one takes is to relocate the tables of its variables.
 asan:
-	@$(MAKE) BUILD=$(BUILD)/asan CACHE=$(CACHE) $(SAME_TEXTS) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
+	@$(MAKE) BUILD=$(BUILD)/asan TOGETHER=1 CACHE=$(CACHE) $(SAME_TEXTS) CFLAGS='-O1 -g1 -fno-omit-frame-pointer' \
 		LDFLAGS='$(LDFLAGS) $(if $(TARGET_IS_MAC),,-no-pie) $(QUICK_LINKER)' \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=all' run-tests
 
@@ -569,7 +579,7 @@ covered:
 # The whole library, as any of it may run in a thread, but unoptimised: threads meet in the engine and in states.
 # .ci/run makes it with clang, and so has clang's warnings of everything from the same build.
 tsan:
-	@$(MAKE) BUILD=$(BUILD)/tsan $(SAME_TEXTS) CFLAGS='-O0 -g1' SANITIZE='-fsanitize=thread' all run-tsan
+	@$(MAKE) BUILD=$(BUILD)/tsan TOGETHER=1 $(SAME_TEXTS) CFLAGS='-O0 -g1' SANITIZE='-fsanitize=thread' all run-tsan
 
 run-tsan: $(BUILD)/tests/c/test_threads
 	@TSAN_OPTIONS=halt_on_error=1 $(TEST_ENV) prove --exec '' $(PROVE_OPTIONS) $<
@@ -591,7 +601,7 @@ c-fuzz: $(PROGRAM)
 FUZZ_LEVEL = $(if $(filter fuzz%,$(MAKECMDGOALS)),-O1,-O0)
 fuzz-programs:
 	@if scripts/run_fuzz.sh --probe $(CLANG); then \
-		$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='$(FUZZ_LEVEL) -g1' \
+		$(MAKE) BUILD=$(BUILD)/fuzz TOGETHER=1 CC=$(CLANG) CFLAGS='$(FUZZ_LEVEL) -g1' \
 			SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
 	fi
@@ -614,7 +624,7 @@ $(CALLS_FUZZ_BIN): $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/%.o $(OWN_LIB
 
 # With everything in the way of a whole build of its own: for as long as it is told to.
 fuzz-calls:
-	@$(MAKE) BUILD=$(BUILD)/fuzz CC=$(CLANG) CFLAGS='-O1 -g' \
+	@$(MAKE) BUILD=$(BUILD)/fuzz TOGETHER=1 CC=$(CLANG) CFLAGS='-O1 -g' \
 		SANITIZE='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all' \
 		$(CALLS_FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%)
 	@for f in $(CALLS_FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); do \

@@ -131,7 +131,8 @@ local left_out <const> = {
     "tests/lua/program/draw_sentences.lua", "tests/lua/program/gpu_check.lua",
     "tests/lua/program/luacheck_ledger.lua", "tests/lua/program/makefile_names.lua",
     "tests/lua/program/new_operation.lua", "tests/lua/program/new_type.lua",
-    "tests/lua/program/rooms.lua", "tests/lua/program/tidy_ledger.lua" } },
+    "tests/lua/program/rooms.lua", "tests/lua/program/tidy_ledger.lua",
+    "tests/lua/program/together.lua" } },
   { "asan", "it runs long, on paths of C that other tests of its folder take", {
     "tests/lua/attention/backward.lua", "tests/lua/attention/backward_turns.lua",
     "tests/lua/attention/bits.lua", "tests/lua/attention/decode.lua",

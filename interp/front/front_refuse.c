@@ -10,7 +10,7 @@
 #include "interp/tensor/tensor.h"
 #include "front_parts.h"
 
-static const char text[] =
+static const char made_text[] =
     "strings are made while tracing; use printf, which shows values when the kernel runs";
 static const char print_text[] =
     "this prints while tracing; use printf, or tostring(x) for what is known of x while tracing";
@@ -46,16 +46,16 @@ static const Refusal refusals[] = {
     {"_G", "rawlen", 1, 1, OBJECT, "size(t) is the number of elements of a tensor"},
     {"_G", "print", 1, 0, VALUE, print_text},
     {"io", "write", 1, 0, VALUE, print_text},
-    {"string", "byte", 1, 0, VALUE, text},
-    {"string", "char", 1, 0, VALUE, text},
-    {"string", "find", 1, 0, VALUE, text},
-    {"string", "format", 1, 0, VALUE, text},
-    {"string", "len", 1, 0, VALUE, text},
-    {"string", "pack", 1, 0, VALUE, text},
-    {"string", "rep", 1, 0, VALUE, text},
-    {"string", "sub", 1, 0, VALUE, text},
-    {"utf8", "char", 1, 0, VALUE, text},
-    {"table", "concat", 1, 0, ELEMENTS, text},
+    {"string", "byte", 1, 0, VALUE, made_text},
+    {"string", "char", 1, 0, VALUE, made_text},
+    {"string", "find", 1, 0, VALUE, made_text},
+    {"string", "format", 1, 0, VALUE, made_text},
+    {"string", "len", 1, 0, VALUE, made_text},
+    {"string", "pack", 1, 0, VALUE, made_text},
+    {"string", "rep", 1, 0, VALUE, made_text},
+    {"string", "sub", 1, 0, VALUE, made_text},
+    {"utf8", "char", 1, 0, VALUE, made_text},
+    {"table", "concat", 1, 0, ELEMENTS, made_text},
     {"table", "insert", 1, 1, OBJECT, "this needs a Lua table; write t[i] = v"},
     {"table", "insert", 2, -1, VALUE, place},
     {"table", "remove", 2, 2, VALUE, place},

@@ -17,6 +17,7 @@ export NODE_PATH := $(or $(NODE_PATH),/usr/share/nodejs)
 
 # Debug information that nobody reads: node shows none, and the engine of a page has none.
 CFLAGS = -O2
+TOGETHER = 1
 PLATFORM_CODEGEN = -msimd128 -Wno-pass-failed
 # A stack that overflows runs into address 0 and traps, and not into data.
 # Binaryen's optimizer, which takes 12 s for each program, is for the engine of a page alone.
