@@ -74,6 +74,13 @@ local function random_lengths(b, room)
   return host(from_table(i32, list))
 end
 
+-- Which of the last s keys each of s queries sees.
+local function random_tree(b, s)
+  local list = {}
+  for i = 1, b * s * s do list[i] = random(0, 1) end
+  return view(host(from_table(u8, list)), row_major { b, s, s })
+end
+
 -- Adds masks and scores for so many heads.
 local function add_scores(options, heads)
   local function per_head(f)
@@ -115,6 +122,9 @@ local function problem(of)
     options.block_table, first, room = random_pages(b, n, options.holes), b * n, n * rows
   end
   options.cache_seqlens = random_lengths(b, room)
+  if s > 1 and not options.causal and not options.holes and is_often(2) then
+    options.tree_mask = random_tree(b, s)
+  end
   if of.narrow then options.k_scale, options.v_scale = 1 / 32, one_of { 0.5, 1 / 64 } end
   if of.narrow and not of.latent and is_often(2) then
     for _, name in ipairs { "k_scale", "v_scale" } do

@@ -80,11 +80,12 @@ for _, name in ipairs{"plain", "mma 4 warps"} do
     for _, c in ipairs(cases) do try(name, c) end
   end
 end
+local tree_list <const> = {}
+for i = 1, B * 9 do tree_list[i] = i % 4 == 0 and 0 or 1 end
+local function tree() return view(from_table(u8, tree_list), row_major{B, 3, 3}) end
 if not on_gpu or device().sm >= 89 then
-  local tree = {}
-  for i = 1, B * 9 do tree[i] = i % 4 == 0 and 0 or 1 end
   try("mma 8 bits", {S = 3, kv = f8e4m3, page = true, parts = 4, options = {
-    tree_mask = view(from_table(u8, tree), row_major{B, 3, 3}), softcap = 20.0,
+    tree_mask = tree(), softcap = 20.0,
     window = {30, -1}, sinks = sinks, k_scale = 0.5, v_scale = 2.0}})
 end
 for _, c in ipairs{{kv = f8e4m3, page = true, new = 2, S = 2, options = {causal = true}},
@@ -137,6 +138,9 @@ if not on_gpu or device().sm >= 80 then
   try_latent{name = "latent 32 keys", heads = 4, S = 2, parts = 2,
              options = {score = from_list, mask = every_third, operands = {randn(f32, 7)}}}
 end
+if not on_gpu or device().sm >= 80 then
+  try_latent{name = "latent 64 keys", heads = 3, S = 3, options = {tree_mask = tree()}}
+end
 if not on_gpu or device().sm >= 89 then
   try_latent{name = "latent 8 bits", heads = 5, kv = f8e4m3, rope = true, page = 32,
              options = {window = {70, 0}, causal = true, sinks = sinks_of(5), alibi = slopes_of(5)}}
@@ -146,6 +150,9 @@ if not on_gpu or device().sm == 90 then
              options = {causal = true, window = {20, 0}, sinks = sinks_of(9), lazy = true}}
   try_latent{name = "latent hopper, pairs", heads = 70, page = 64, parts = 2,
              options = {softcap = 3.0, mask = every_third, sinks = sinks_of(70)}}
+  try_latent{name = "latent hopper", heads = 7, S = 3, parts = 2, options = {tree_mask = tree()}}
+  try_latent{name = "latent hopper, 8 bits", heads = 4, S = 3, kv = f8e4m3, rope = true,
+             options = {tree_mask = tree(), sinks = sinks_of(4), softcap = 20.0}}
   try_latent{name = "latent hopper, rows", heads = 5, S = 2, page = 7,
              options = {score = from_list, operands = {randn(f32, 7)}, window = {-1, 0}}}
   try_latent{name = "latent hopper, 8 bits", heads = 6, kv = f8e4m3, rope = true, page = 64,
