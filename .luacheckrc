@@ -11,6 +11,7 @@ files["scripts/cubin_beside_nvdisasm.lua"] = { std = "lua54+cuttle" }
 files["scripts/profile_beside_ncu.lua"] = { std = "lua54+cuttle" }
 files["tests/lua/profile/merged.lua"] = { globals = { "arg" } }
 files["scripts/mutate_sync_subjects.lua"] = { std = "lua54+cuttle" }
+files["scripts/bench/attention_pages.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/rows.lua"] = { std = "lua54+cuttle" }
 files["scripts/bench/selections.lua"] = { std = "lua54+cuttle" }
 files["scripts/fuzz_rows.lua"] = { std = "lua54+cuttle" }

@@ -84,7 +84,7 @@ for _, p in ipairs(problems) do
     add("pages of " .. page, k, paged(V, p[3], page), { block_table = pages, cache_seqlens = p[3] })
   end
   print(p[1])
-  for turn = 1, 2 do
+  for _ = 1, 2 do
     for _, c in ipairs(list) do
       c.ms = bench(c.launch, not on_gpu and { batches = 1, reps = 1 } or nil)
       print(("  %-36s %8.3f ms %5.0f TFLOP/s %6.3f  %.2g"):format(c.name, c.ms,

@@ -1,5 +1,5 @@
--- attention_hopper_load.lua: the warp group of attention_hopper.lua that loads: tiles of queries, and
--- blocks of keys and of values, by one thread, or by a warp that clears values, too.
+-- attention_hopper_load.lua: the warp group of attention_hopper.lua that loads: tiles of queries,
+-- and blocks of keys and of values, by one thread, or by a warp that clears values, too.
 local narrow = require "cuttle.attention_hopper_narrow"
 local paged = require "cuttle.attention_pages"
 local stores = require "cuttle.attention_hopper_store"
@@ -61,8 +61,8 @@ local function clear_behind(sV, first)
   sync_warp()
 end
 
--- Functions load(n, s, full): block n of keys, or of values, is on its way to s. With pages, they get
--- what a third one returns for n, which is called before there is room.
+-- Functions load(n, s, full): block n of keys, or of values, is on its way to s. With pages, they
+-- get what a third one returns for n, which is called before there is room.
 local function loads(variant, args, at, kv_head)
   if variant.page_size then return paged.loads(variant, args, at, kv_head, variant.narrow) end
   local keys = variant.keys

@@ -74,7 +74,8 @@ function M.loads(variant, args, at, kv_head, raw)
     end
   end
   local function ahead(n) return places(variant, args, at, n, rows) end
-  return by_rows(args.K, variant.depth), (raw and by_rows or by_columns)(args.V, variant.depth_v), ahead
+  local of_values = raw and by_rows or by_columns
+  return by_rows(args.K, variant.depth), of_values(args.V, variant.depth_v), ahead
 end
 
 return M

@@ -22,7 +22,8 @@ local function pages_of(width)
     local j = math.random(i)
     list[i], list[j] = list[j], list[i]
   end
-  return view(from_table(i32, table.move(list, 1, B * width, 1, {})):to "cpu", row_major{B, width}), n
+  local pages = from_table(i32, table.move(list, 1, B * width, 1, {})):to "cpu"
+  return view(pages, row_major{B, width}), n
 end
 
 -- Rows of V that no sequence has become NaN.
@@ -109,5 +110,6 @@ message({}, zeros(f32, row_major{1, 1, 8, 16}))
 message({config = "hopper 192x80"}, zeros(bf16, row_major{1, 8, 64}),
   zeros(bf16, row_major{9, 1, 4, 64}))
 -- expect: attention: configuration 'hopper 192x80' is not for this problem: bf16, D = 64, on it; its kernel takes pages of multiples of 8 keys
-message({config = "mma 64x64"}, zeros(bf16, row_major{1, 8, 40}), zeros(bf16, row_major{9, 1, 4, 40}))
+message({config = "mma 64x64"}, zeros(bf16, row_major{1, 8, 40}),
+  zeros(bf16, row_major{9, 1, 4, 40}))
 -- expect: attention: configuration 'mma 64x64' is not for this problem: bf16, D = 40, on it; its kernel takes pages of rows of 64 and 64 columns
