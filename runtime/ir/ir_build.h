@@ -167,7 +167,7 @@ CtWgmma *ct_wgmma_add(CtTileCx *c, CtOp operation, const CtView v[3], const CtMm
 void ct_mma_check_register(CtTileCx *c, CtView v, CtAtomOperand of);
 void ct_mma_check_shapes(CtTileCx *c, const CtView v[3]);
 void ct_mma_check_scale_shapes(CtTileCx *c, const CtView v[3], const CtMmaOpts *opts);
-void ct_mma_check_block(CtTileCx *c, int64_t n, const char *group);
+void ct_mma_check_block(CtTileCx *c, int64_t n, const char *group, const char *way);
 /* The tile as a descriptor says it. */
 void ct_wgmma_tile(CtTileCx *c, CtView v, CtAtomOperand of, CtWgmmaTile *out);
 

@@ -51,14 +51,15 @@ static void check_kind(CtTileCx *c) {
   }
 }
 
-/* An instruction of a warp needs whole warps, one of a warpgroup whole warpgroups. */
-void ct_mma_check_block(CtTileCx *c, int64_t n, const char *group) {
+/* An instruction of a warp needs whole warps, one of a warpgroup whole warpgroups. `way`: what else would do. */
+void ct_mma_check_block(CtTileCx *c, int64_t n, const char *group, const char *way) {
   int64_t threads = ct_ir_block_size(c->ir);
   if (threads % n != 0) {
     ct_tile_fail(c,
                  "%s is an instruction of a %s, but a block of %lld threads has one with %lld; "
-                 "launch a multiple of %lld threads",
-                 c->atom->name, group, (long long)threads, (long long)(threads % n), (long long)n);
+                 "launch a multiple of %lld threads%s",
+                 c->atom->name, group, (long long)threads, (long long)(threads % n), (long long)n,
+                 way);
   }
 }
 
@@ -276,7 +277,7 @@ static void check_scale_registers(CtTileCx *c, const CtView *v, const CtMmaOpts 
 }
 
 static void check_mma(CtTileCx *c, const CtView *v) {
-  ct_mma_check_block(c, c->atom->threads == 1 ? 1 : LANES, "whole warp");
+  ct_mma_check_block(c, c->atom->threads == 1 ? 1 : LANES, "whole warp", "");
   for (int i = 0; i < N_OPERANDS; i++) {
     ct_mma_check_register(c, v[i], operand_of[i]);
     ct_tile_check_inside(c, v[i]);

@@ -31,8 +31,21 @@ static void align(CtIr *ir, uint32_t buf, int swizzle) {
   b->align = b->align > wanted ? b->align : wanted;
 }
 
+/* Whole groups come here: by the block's size, or by the conditions around. */
+static void check_block(CtTileCx *c) {
+  const int64_t *block = c->ir->block;
+  int64_t lo, hi;
+  bool is_line = block[1] * block[2] == 1;
+  if (ct_ir_block_size(c->ir) % GROUP != 0 &&
+      (!is_line || !ct_ir_come_threads(c->ir, 0, &lo, &hi) || lo % GROUP != 0 ||
+       (hi + 1) % GROUP != 0)) {
+    ct_mma_check_block(c, GROUP, "warpgroup, 4 warps",
+                       ", or let whole groups come here: if threadIdx.x < 128 then");
+  }
+}
+
 static void check_operands(CtTileCx *c, const CtView v[3], CtWgmma *w) {
-  ct_mma_check_block(c, GROUP, "warpgroup, 4 warps");
+  check_block(c);
   check_compact(c, v[C], C);
   w->is_a_shared = c->atom->from_shared[A];
   if (w->is_a_shared) {
