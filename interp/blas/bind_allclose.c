@@ -165,7 +165,7 @@ static double opt_tolerance(lua_State *L, const char *key, double absent) {
   }
   lua_getfield(L, 3, key);
   if (!lua_isnumber(L, -1) && !lua_isnil(L, -1)) {
-    diag_error(L, "allclose: %s is of type %s; expected a number >= 0", key, luaL_typename(L, -1));
+    diag_error(L, "allclose: %s is %s; expected a number >= 0", key, diag_push_kind(L, -1));
   }
   double v = luaL_optnumber(L, -1, absent);
   lua_pop(L, 1);

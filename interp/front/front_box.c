@@ -75,10 +75,6 @@ bool front_is_scalar(lua_State *L, int idx) {
   return value_test(L, idx, NULL) || lua_type(L, idx) == LUA_TNUMBER || lua_isboolean(L, idx);
 }
 
-static const char *describe(lua_State *L, int idx) {
-  return tensor_test(L, idx) != NULL ? "tensor" : luaL_typename(L, idx);
-}
-
 /* A float of Lua, or made of such ones only: what stores it has no type from it. */
 static bool is_open(lua_State *L, const Front *f, int value) {
   CtVal v;
@@ -247,9 +243,9 @@ void box_store(lua_State *L, Front *f, int idx, int value) {
       front_learn_kind(L, f, box_number(L, box, idx), LEARNT_RECORD);
     }
     front_refuse(L,
-                 "'%s' is given a %s under a run-time condition; a run-time branch can only choose "
+                 "'%s' is given %s under a run-time condition; a run-time branch can only choose "
                  "between numbers, booleans, and tables that the kernel made%s",
-                 box_name(L, idx), describe(L, value),
+                 box_name(L, idx), diag_push_kind(L, value),
                  tensor_test(L, value) == NULL
                      ? ""
                      : "; a local that begins with a tensor may be given one with another offset");

@@ -3,7 +3,6 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
-#include "interp/tensor/tensor.h"
 #include "front_parts.h"
 
 static char anchors_key; /* registry: logic frames, which no Lua variable holds */
@@ -61,8 +60,8 @@ static void open_logic(lua_State *L, Front *f, Frame *frame, CtVal cond, bool wh
 
 static int fail_choice(lua_State *L, int idx, const char *op) {
   return front_refuse(
-      L, "'c %s x' under a run-time condition can only choose numbers or booleans, got a %s", op,
-      tensor_test(L, idx) != NULL ? "tensor" : luaL_typename(L, idx));
+      L, "'c %s x' under a run-time condition can only choose numbers or booleans, got %s", op,
+      diag_push_kind(L, idx));
 }
 
 bool front_is_bool(lua_State *L, const Front *f, int idx) {

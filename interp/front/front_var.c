@@ -9,10 +9,6 @@
 #include "interp/tensor/tensor.h"
 #include "front_parts.h"
 
-static const char *describe(lua_State *L, int idx) {
-  return tensor_test(L, idx) != NULL ? "tensor" : luaL_typename(L, idx);
-}
-
 /* --- promotion ------------------------------------------------------------------------------------ */
 
 /* From the oldest condition on that is still in force, q or one before. */
@@ -156,9 +152,9 @@ static int fail_frozen(lua_State *L, Front *f, int x, int old, int value) {
   }
   return front_refuse(
       L,
-      "'%s' holds a %s and is assigned under a run-time condition; a run-time branch can only "
+      "'%s' holds %s and is assigned under a run-time condition; a run-time branch can only "
       "choose between numbers, booleans, and tables that the kernel made",
-      box_name(L, x), describe(L, old));
+      box_name(L, x), diag_push_kind(L, old));
 }
 
 /* Under no condition that is newer than the record, the name just gets another value. */

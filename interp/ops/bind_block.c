@@ -36,7 +36,7 @@ static int index_index(lua_State *L) {
   const char *axis = lua_tostring(L, 2);
   if (axis == NULL || axis[0] < 'x' || axis[0] > 'z' || axis[1] != '\0') {
     return diag_error(L, "%s: it has x, y and z, not %s", index->name,
-                      axis == NULL ? luaL_typename(L, 2) : axis);
+                      axis == NULL ? diag_push_kind(L, 2) : axis);
   }
   int i = axis[0] - 'x';
   if (index->op == CT_OP_NONE) {

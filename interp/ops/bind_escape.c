@@ -301,8 +301,8 @@ static void insert_out(Code *c, CtTextOut out) {
 static CtDtype to_type(const Code *c, const char *name) {
   CtDtype type;
   if (lua_type(c->L, -1) != LUA_TSTRING && !bind_test_dtype(c->L, -1, &type)) {
-    diag_error(c->L, "%s: the result '%s' is a %s; expected an element type like f32, as in %s",
-               c->op, name, tensor_test(c->L, -1) != NULL ? "tensor" : luaL_typename(c->L, -1),
+    diag_error(c->L, "%s: the result '%s' is %s; expected an element type like f32, as in %s",
+               c->op, name, diag_push_kind(c->L, -1),
                c->is.is_ptx ? "ptx(text, {d = f32}, {a = value})"
                             : "cuda(text, {a = value}, {d = f32})");
   }

@@ -28,8 +28,8 @@ CtCacheHint cache_hint(lua_State *L, int idx, const char *op) {
   if (text != NULL) {
     diag_error(L, "%s: there is no hint '%s'; the hints are %s", op, text, lua_tostring(L, -1));
   }
-  diag_error(L, "%s: the hint is a %s; expected one of %s", op, luaL_typename(L, idx),
-             lua_tostring(L, -1));
+  const char *names = lua_tostring(L, -1);
+  diag_error(L, "%s: the hint is %s; expected one of %s", op, diag_push_kind(L, idx), names);
   return CT_CACHE_NONE;
 }
 

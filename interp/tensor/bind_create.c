@@ -306,8 +306,10 @@ static CtStatus check_entry(const Table *t, int level, CtErr *err) {
   char name[256];
   entry_name(t, level, name, sizeof name);
   if (!lua_istable(t->L, -1)) {
-    return ct_fail(err, CT_EINVAL, "%s is a %s; expected a table, as the first entry is", name,
-                   luaL_typename(t->L, -1));
+    ct_fail(err, CT_EINVAL, "%s is %s; expected a table, as the first entry is", name,
+            diag_push_kind(t->L, -1));
+    lua_pop(t->L, 1);
+    return CT_EINVAL;
   }
   if ((int64_t)lua_rawlen(t->L, -1) != t->n[level + 1]) {
     return ct_fail(err, CT_EINVAL, "%s has length %llu; expected %lld, as the first one has", name,

@@ -34,5 +34,5 @@ try(function() return allclose(zeros(f32, {2, 3}), zeros(f32, 6)) end)
 try(function() return allclose(A, 1) end)
 -- expect: allclose: rtol = -1.0 is not a tolerance; expected a number >= 0
 try(function() return allclose(A, B, {rtol = -1}) end)
--- expect: allclose: atol is of type table; expected a number >= 0
+-- expect: allclose: atol is a table; expected a number >= 0
 try(function() return allclose(A, B, {atol = {}}) end)
