@@ -53,8 +53,21 @@ static void *must_alloc(lua_State *L, const CtCx *cx, size_t bytes) {
 
 /* {====== Types ====== */
 
+/* __newindex of types that have none. Lua's own message says that they cannot be indexed. Tuples are tables. */
+static int refuse_assignment(lua_State *L) {
+  if (lua_istable(L, 1)) {
+    lua_rawset(L, 1);
+    return 0;
+  }
+  const char *key = luaL_tolstring(L, 2, NULL);
+  return diag_error(L, "%s cannot be changed, and '%s' is assigned; make another one",
+                    diag_push_kind(L, 1), key);
+}
+
 void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods) {
   luaL_newmetatable(L, name); /* stack: metatable */
+  lua_pushcfunction(L, refuse_assignment);
+  lua_setfield(L, -2, "__newindex");
   luaL_setfuncs(L, meta, 0);
   if (methods != NULL) {
     lua_newtable(L); /* stack: metatable, methods */
