@@ -1,5 +1,6 @@
--- attention_hopper_load.lua: the warp group of attention_hopper.lua that loads: tiles of queries,
--- and blocks of keys and of values, by one thread, or by a warp that clears values, too.
+-- attention_hopper_load.lua: the warp group of attention_hopper.lua that loads. A warp brings tiles
+-- of queries, and blocks of keys and of values. A second one brings the values where blocks come in
+-- small boxes of pages, as each of these takes time to issue.
 local narrow = require "cuttle.attention_hopper_narrow"
 local paged = require "cuttle.attention_pages"
 local stores = require "cuttle.attention_hopper_store"
@@ -36,25 +37,30 @@ local function as_it_is(x) return x end
 --- Does the warp that loads clear values that are another's?
 function M.clears(variant) return variant.packed and not variant.narrow end
 
--- One thread loads, or its warp is there.
-local function is_loader(variant)
-  if M.clears(variant) then return threadIdx.x < WARP end
-  return threadIdx.x == 0
+-- Do two warps load?
+local function are_two(variant)
+  return not variant.narrow and paged.has_small_boxes(variant)
+end
+
+-- The thread's number in a warp that loads.
+local function lane(variant)
+  if are_two(variant) then return threadIdx.x % WARP end
+  return threadIdx.x
 end
 
 local function by_one(variant, f)
   if not M.clears(variant) then
     f()
-  elseif threadIdx.x == 0 then
+  elseif lane(variant) == 0 then
     f()
   end
 end
 
 -- Values (depth, keys) from key `first` on become zeros, by a warp.
-local function clear_behind(sV, first)
+local function clear_behind(variant, sV, first)
   local chunks, zeros = size(sV, 0) // CHUNK, fragment(sV.dtype, {CHUNK, 1})
   clear(zeros)
-  for i in range(threadIdx.x, (size(sV, 1) - first) * chunks, WARP) do
+  for i in range(lane(variant), (size(sV, 1) - first) * chunks, WARP) do
     copy(zeros, tile(sV, {CHUNK, 1}, {i % chunks, first + i // chunks}))
   end
   fence_proxy_async()
@@ -79,7 +85,8 @@ end
 
 -- {====== What is loaded ======
 
-local function load(variant, plan, args, smem, bars)
+-- What a warp loads of each tile; part: "K", the queries and keys, "V", the values, or nil, all.
+local function load(variant, plan, args, smem, bars, part)
   local q = pipeline_state(1, {parity = 1})
   local k = pipeline_state(variant.stages, {parity = 1})
   local v = pipeline_state(variant.narrow and narrow.raw_stages(variant) or variant.stages,
@@ -121,7 +128,7 @@ local function load(variant, plan, args, smem, bars)
           copy_V(n, of, bars.V_part[0])
           bars.V_part[0]:wait(parts.parity)
           parts:advance()
-          clear_behind(smem.V(_, _, v.slot), max(n_own, 0))
+          clear_behind(variant, smem.V(_, _, v.slot), max(n_own, 0))
           by_one(variant, function() to_V.full[v.slot]:arrive() end)
         else
           copy_V(n, of, to_V.full[v.slot])
@@ -143,24 +150,38 @@ local function load(variant, plan, args, smem, bars)
       q:advance()
     end
 
-    load_K(tables.block(at, 0))
-    load_Q()
-    for i in range(1, tables.count(at)) do
-      load_K(tables.block(at, i))
-      load_V(tables.block_before(at, i))
+    if part ~= "V" then
+      load_K(tables.block(at, 0))
+      load_Q()
     end
-    load_V(tables.last_block(at))
+    for i in range(1, tables.count(at)) do
+      if part ~= "V" then load_K(tables.block(at, i)) end
+      if part ~= "K" then load_V(tables.block_before(at, i)) end
+    end
+    if part ~= "K" then load_V(tables.last_block(at)) end
   end)
 end
 
---- What the group does; with 8 bits three of its warps transpose values.
+-- What the turners of 8 bits do.
+local function turn(variant, smem, bars, args)
+  narrow.turn_all(variant, smem, bars, function(f) M.each_tile(variant, args, as_it_is, f) end)
+end
+
+--- What the group does.
 function M.all(variant, plan, args, smem, bars)
-  if is_loader(variant) then
-    load(variant, plan, args, smem, bars)
-  elseif variant.narrow then
-    if threadIdx.x >= WARP then
-      narrow.turn_all(variant, smem, bars, function(f) M.each_tile(variant, args, as_it_is, f) end)
+  local function loads_part(part) load(variant, plan, args, smem, bars, part) end
+  if are_two(variant) then
+    if threadIdx.x < WARP then
+      loads_part "K"
+    elseif threadIdx.x < 2 * WARP then
+      loads_part "V"
     end
+  elseif M.clears(variant) then
+    if threadIdx.x < WARP then loads_part() end
+  elseif threadIdx.x == 0 then
+    loads_part()
+  elseif variant.narrow then
+    if threadIdx.x >= WARP then turn(variant, smem, bars, args) end
   end
 end
 

@@ -5,6 +5,7 @@ local pages = require "cuttle.attention_decode_pages"
 local M = {}
 
 local ATOM <const> = 8 -- rows after which a swizzle of shared memory begins anew
+local SMALL <const> = 64 -- rows below which a box is small: measured on an H200
 
 -- {====== What kernels are given for them ======
 
@@ -31,6 +32,11 @@ end
 local function rows_of_box(page_size, keys)
   while page_size ~= 0 do keys, page_size = page_size, keys % page_size end
   return keys
+end
+
+--- Do blocks come in boxes of few rows?
+function M.has_small_boxes(variant)
+  return variant.page_size ~= nil and rows_of_box(variant.page_size, variant.keys) < SMALL
 end
 
 --- Why blocks of so many keys cannot come by TMA, or nil.
