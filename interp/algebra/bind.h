@@ -156,7 +156,7 @@ int bind_no_length(lua_State *L); /* __len of what has a size: raises */
    would see it. bind_close_methods makes the table of methods at the top, an __index itself, do so where a script
    asks for a name that is no field. */
 int bind_refuse_name(lua_State *L);
-void bind_close_methods(lua_State *L, const char *type);
+void bind_close_methods(lua_State *L, const char *name);
 /* Takes a type's table of methods from the top; `index`, which becomes the __index of the metatable
    below, has it as its upvalue. */
 void bind_set_index(lua_State *L, lua_CFunction index);

@@ -128,7 +128,8 @@ static void add_count(lua_State *L, const StdCount *c) {
   lua_setfield(L, -2, c->name);
 }
 
-/* The same of a method that is a function of the language, which counts now if it has to. Stack: language, methods, one of them. */
+/* The same of a method that is a function of the language, which counts now if it has to. Stack: language, methods,
+   one of them. */
 static void add_counted(lua_State *L, const StdCount *c) {
   lua_getfield(L, -3, c->name);
   if (lua_tocfunction(L, -1) != counted) {
