@@ -1,10 +1,11 @@
 -- expert_layer.lua: the feed-forward layer of a mixture of experts, as two grouped products:
--- require "cuttle.expert_layer". The first gathers the tokens' rows as it loads them, and its
--- epilogue is the gated activation. The epilogue of the second multiplies by the routing weights,
--- and its rows are scattered: each to a row of its own, which a small kernel adds up in the order
--- of the choices, or by atomic operations to the token's row. With `quantize` both multiply rows of
--- 8 bits, which a row kernel makes before, by packed weights. With `kept` the first stores gates
--- and ups, for the gradients, and the activation is a kernel of its own.
+-- require "cuttle.expert_layer". The first gathers the tokens' rows as it loads them, unless
+-- experts have many, and its epilogue is the gated activation. The epilogue of the second
+-- multiplies by the routing weights, and its rows are scattered: each to a row of its own, which a
+-- small kernel adds up in the order of the choices, or by atomic operations to the token's row.
+-- With `quantize` both multiply rows of 8 bits, which a row kernel makes before, by packed weights.
+-- With `kept` the first stores gates and ups, for the gradients, and the activation is a kernel of
+-- its own.
 local arguments = require "cuttle.arguments"
 local backward = require "cuttle.expert_backward"
 local on_device = require "cuttle.operator_device"
@@ -13,6 +14,7 @@ local operator = require "cuttle.matmul"
 local packed = require "cuttle.matmul_packed"
 local parts = require "cuttle.expert_parts"
 local route = require "cuttle.expert_route"
+local selections = require "cuttle.selections"
 local steps = require "cuttle.operator_steps"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -186,15 +188,24 @@ local activate = memo.by_fields({ "dtype" }, function(of)
   return row_kernel("activate", function(_, both) return f(pair.unpack(both)) end, how)
 end, "activation")
 
--- The first product, kept, and the hidden rows.
-local function keep(p, X, gate_up, hidden, how, f, run)
-  f(X, gate_up, p.kept, { groups = how.groups, gather = how.gather, stream = p.stream,
+-- The first product of rows x, kept, and the hidden rows.
+local function keep(p, x, gate_up, hidden, how, f, run)
+  f(x, gate_up, p.kept, { groups = how.groups, gather = how.gather, stream = p.stream,
                           config = how.config })
-  local kernel, options = activate{ activation = p.activation, dtype = X.dtype },
+  local kernel, options = activate{ activation = p.activation, dtype = x.dtype },
     { out = { hidden }, stream = p.stream }
   local gate, up = parts.halves(p.kept)
   if up then return run(kernel:steps(gate, up, options)) end
   run(kernel:steps(gate, options))
+end
+
+-- Are rows gathered before the first product, whose TMA is no slower than a gather inside if an
+-- expert has so many? They need no memory: what the second product stores has their shape.
+local MANY <const> = 512
+local function gathers_first(p, X, gate_up)
+  return p.T * p.k > MANY * p.E and p.combine == "sum" and X.dtype.bits == 16
+    and p.out.dtype == X.dtype and stride(X, 0) == p.D and not p.configs[1]
+    and tiles.type_name(gate_up) == "tensor"
 end
 
 -- Launches or prepares both products and the rest: f(A, B, C, options) for products, run(steps).
@@ -204,6 +215,10 @@ local function each(X, gate_up, down, routing, p, f, run)
   local rows = sums and on_device.new(X.device, p.out.dtype, row_major{n, p.D}) or p.out
   local x, scales = narrowed(p, X, run)
   local first = options_of_up(p, routing, scales)
+  if gathers_first(p, x, gate_up) then
+    run(selections.gather:steps(x, routing.tokens, { out = rows, stream = p.stream }))
+    x, first.gather = rows, nil
+  end
   local how = { groups = routing.ends, operands = { weights = routing.weights, bias = bias },
                 epilogue = bias and weighted_with_bias or weighted, stream = p.stream,
                 config = p.configs[2],
@@ -213,7 +228,7 @@ local function each(X, gate_up, down, routing, p, f, run)
     first.orders, how.ordered = x.dtype.bits, true
   end
   if p.kept then
-    keep(p, X, gate_up, hidden, first, f, run)
+    keep(p, x, gate_up, hidden, first, f, run)
   else
     f(x, gate_up, hidden, first)
   end

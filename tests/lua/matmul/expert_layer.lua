@@ -220,6 +220,27 @@ layer_of(9, 24, 16, 3, 2, {activation = "clamped_swiglu", host = clamped,
 layer_of(0, 24, 16, 4, 2, {})
 -- expect: 0	true
 -- expect: nil	true
+-- More than 512 rows of an expert are gathered before: once in the call, and once to be prepared.
+do
+  local selections, n = require "cuttle.selections", 0
+  local gather = selections.gather
+  selections.gather = {steps = function(_, ...)
+    n = n + 1
+    return gather:steps(...)
+  end}
+  layer_of(520, 16, 8, 2, 2, {})
+  layer_of(520, 16, 8, 2, 2, {kept = zeros(bf16, row_major{1040, 16}):to(here)})
+  layer_of(500, 16, 8, 2, 2, {})
+  print(n)
+  selections.gather = gather
+end
+-- expect: 520	true
+-- expect: nil	true
+-- expect: 520	true
+-- expect: nil	true
+-- expect: 500	true
+-- expect: nil	true
+-- expect: 4
 
 -- A product may be prepared before the routing is launched: until then no group has rows.
 local _, routing = require "cuttle.expert_layer".prepare_route(randn(f32, row_major{20, 4}), 2)
