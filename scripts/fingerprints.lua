@@ -305,6 +305,7 @@ for _, is_causal in ipairs{ false, true } do
   note_gradients("hopper 64x128", 128, is_causal)
   note_attention("hopper 128x64", 256, is_causal)
   note_gradients("hopper 64x64", 256, is_causal)
+  note_gradients("hopper 64x64, D 192", 192, is_causal)
 end
 for _, depth in ipairs{ 64, 128 } do note_attention("mma 128x64", depth, false) end
 note_decode("mma 8 warps", bf16, 4, 128)

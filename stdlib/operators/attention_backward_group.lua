@@ -3,6 +3,7 @@
 local half_of = require "cuttle.attention_backward_half"
 local packed = require "cuttle.attention_backward_packed"
 local pair = require "cuttle.attention_backward_pair"
+local part_of = require "cuttle.attention_backward_part"
 local tail = require "cuttle.attention_backward_tail"
 local tiles = require "cuttle.attention_backward_tiles"
 local turns = require "cuttle.attention_backward_turns"
@@ -17,41 +18,40 @@ local COLUMNS <const> = 64 -- of depth in a factor, where there are several
 local Group = {}
 Group.__index = Group
 
+-- The first `columns` of keys in registers, as factors_of has it. `copy` fills them.
+local function held_of(variant, plan, thread, columns, keys, queries)
+  local reader = plan.read:get_slice(thread)
+  local A = fragment(variant.dtype, plan.held:partition_shape_A{KEYS, columns})
+  return { A, plan.held:get_slice(thread):partition_B(queries), mma = plan.held,
+           from = reader:partition_S(keys), to = reader:retile_D(A) }
+end
+
 -- What the products of keys and queries multiply: {A, B} of all of the depth or, where `depth` of
--- it are not 0 by_depth, of each `width` columns of these from column number `first` * width on.
-local function factors_of(variant, plan, kq, keys, queries, stages, depth, width, first)
-  if first == 0 and (depth or variant.depth) == variant.depth then
+-- it are not 0 by_depth, of some columns each. A of the first `held` ones is in registers, nil:
+-- none, and their product has its own tiled MMA.
+local function factors_of(variant, plan, thread, keys, queries, stages, depth, held)
+  local kq, list = plan.KQ:get_slice(thread), {}
+  depth = depth or variant.depth
+  if not held and depth == variant.depth then
     return { { kq:partition_A(keys), kq:partition_B(queries) } }
   end
-  local list = {}
-  for i = first, depth // width - 1 do
-    list[#list + 1] = { kq:partition_A(tile(keys, {KEYS, width}, {0, i})),
-      kq:partition_B(tile(queries, {plan.own_rows, width, stages}, {0, i, 0})) }
+  local function columns_of(i, width)
+    return tile(keys, {KEYS, width}, {0, i}),
+      tile(queries, {plan.own_rows, width, stages}, {0, i, 0})
+  end
+  if held then list[1] = held_of(variant, plan, thread, held, columns_of(0, held)) end
+  local width = held and held % COLUMNS ~= 0 and COLUMNS // 2 or COLUMNS
+  for i = (held or 0) // width, depth // width - 1 do
+    local own_keys, own_queries = columns_of(i, width)
+    list[#list + 1] = { kq:partition_A(own_keys), kq:partition_B(own_queries) }
   end
   return list
 end
 
--- The first columns of V in registers, and what else the products dP' multiply, as factors_of has
--- it.
-local function held_of(variant, plan, t, thread)
-  local mma, reader = plan.held:get_slice(thread), plan.read:get_slice(thread)
-  local kq, columns = plan.KQ:get_slice(thread), variant.held
-  local function keys_at(i) return tile(t.V, {KEYS, columns}, {0, i}) end
-  local function queries_at(i)
-    return tile(t.dO, {plan.own_rows, columns, plan.O_stages}, {0, i, 0})
-  end
-  local held = { V = fragment(variant.dtype, plan.held:partition_shape_A{KEYS, columns}),
-                 from = reader:partition_S(keys_at(0)), dO = mma:partition_B(queries_at(0)),
-                 rest = factors_of(variant, plan, kq, t.V, t.dO, plan.O_stages,
-                   variant.depth_v or variant.depth, columns, 1) }
-  held.to = reader:retile_D(held.V)
-  return held
-end
-
 local function new_group(variant, plan, args, smem, bars)
   local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
-  local kq, dkv, dq = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
-    plan.dQ:get_slice(thread)
+  local kq, dkv, part = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
+    part_of.new(plan, smem.sum(_, _, number), thread)
   local t, by_depth = tiles.of_group(variant, plan, smem, number), variant.by_depth
   local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, plan.own_rows},
     plan.dKV:partition_shape_C{KEYS, plan.own_depth}
@@ -61,26 +61,25 @@ local function new_group(variant, plan, args, smem, bars)
     own_K = variant.stay and smem.dK(_, _, number) or t.own_K,
     own_V = variant.stay and smem.dV(_, _, number) or t.own_V,
     first_row = by_depth and number * plan.own_rows or 0,
-    KQ = factors_of(variant, plan, kq, t.K, t.Q, variant.stages, variant.depth_k, COLUMNS, 0),
-    VdO = factors_of(variant, plan, kq, t.V, t.dO, plan.O_stages, variant.depth_v, COLUMNS, 0),
+    KQ = factors_of(variant, plan, thread, t.K, t.Q, variant.stages, variant.depth_k,
+      variant.held_keys),
+    VdO = factors_of(variant, plan, thread, t.V, t.dO, plan.O_stages, variant.depth_v,
+      variant.held),
     S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
     P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
     dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
     places = kq:partition_C(identity_tensor{KEYS, plan.own_rows}), copier = copier,
-    to_dS = copier:partition_D(t.to_dS), Kt = {}, dSt = dq:partition_B(t.dSt),
-    dQ = fragment(f32, plan.dQ:partition_shape_C{plan.columns, plan.rows}),
-    to_sum = dq:partition_C(select(smem.sum(_, _, number), 1, 0)),
+    to_dS = copier:partition_D(t.to_dS), part = part, Kt = {}, dSt = part:of_scores(t.dSt),
     q = pipeline_state(variant.stages), slot = pipeline_state(plan.slots),
     left = i32(0), -- tiles, where the scores of the next one are computed ahead
     all = named_barrier(1, variant.groups * GROUP), together = named_barrier(2 + number, GROUP),
     turns = turns.barriers(variant, number, GROUP) }
   if plan.half then self.half = half_of.new(variant, plan, t, thread) end
-  if variant.held then self.held = held_of(variant, plan, t, thread) end
-  for i, columns in ipairs(t.Kt) do self.Kt[i] = dq:partition_A(columns) end
+  for i, columns in ipairs(t.Kt) do self.Kt[i] = part:of_keys(columns) end
   self.o = by_depth and pipeline_state(plan.O_stages) or self.q
   if by_depth then
     self.to_P = copier:partition_D(t.to_P)
-    if variant.pair then self.joined = pair.join(variant, plan, smem, bars, number, thread) end
+    if variant.pair then self.joined = pair.join(variant, plan, smem, bars, self) end
     local own, other = plan.own:get_slice(thread), t.other
     self.dOt, self.Qt = own:partition_B(t.mine.dOt), own:partition_B(t.mine.Qt)
     self.other = { P = dkv:partition_A(other.P), dS = dkv:partition_A(other.dS),
@@ -98,17 +97,13 @@ local function begin(mma, A, B, C, options)
   wgmma_commit()
 end
 
--- Products of factors whose B are in the slot of a ring, which are added to C, or replace it.
-local function add_factors(mma, factors, slot, C, adds)
-  for i, factor in ipairs(factors) do
-    gemm(mma, factor[1], factor[2](_, _, _, slot), C, {accumulate = adds or i > 1})
-  end
-end
-
--- The same until wgmma_wait.
+-- Products of factors whose B are in the slot of a ring replace C. They are under way until
+-- wgmma_wait.
 local function begin_factors(mma, factors, slot, C)
   wgmma_fence()
-  add_factors(mma, factors, slot, C, false)
+  for i, factor in ipairs(factors) do
+    gemm(factor.mma or mma, factor[1], factor[2](_, _, _, slot), C, {accumulate = i > 1})
+  end
   wgmma_commit()
 end
 
@@ -237,22 +232,14 @@ end
 -- dQ's registers are free.
 function Group:hand_over_dQ(behind)
   turns.hand_over(self.variant, self.turns, function()
-    copy(self.dQ, self.to_sum)
+    self.part:store()
     if behind then behind() end
   end)
 end
 
 -- dP' of the tile in dO's slot is under way.
 function Group:begin_dP(slot)
-  local plan, held = self.plan, self.held
-  if not held then
-    begin_factors(plan.KQ, self.VdO, slot, self.dP)
-    return
-  end
-  wgmma_fence()
-  gemm(plan.held, held.V, held.dO(_, _, _, slot), self.dP, {accumulate = false})
-  add_factors(plan.KQ, held.rest, slot, self.dP, true)
-  wgmma_commit()
+  begin_factors(self.plan.KQ, self.VdO, slot, self.dP)
 end
 
 -- S' of the tile in Q's slot is under way.
@@ -299,7 +286,7 @@ function Group:finish_step()
   begin(plan.own, plan.own:retile_A(self.P, plan.KQ), self.dOt(_, _, _, o.slot), self.dV)
   self:share_dS()
   begin(plan.dKV, other.P(_, _, _, slot.slot), other.dOt(_, _, _, o.slot), self.dV)
-  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  self.part:begin(self.Kt[1], self.dSt(_, _, _, slot.slot), {accumulate = false})
   self:begin_dK()
   wgmma_wait(2)
   if self.is_first then bars.dO_empty[o.slot]:arrive() end
@@ -308,7 +295,7 @@ function Group:finish_step()
   for i = 1, plan.parts do
     self:hand_over_dQ()
     if i < plan.parts then
-      begin(plan.dQ, self.Kt[i + 1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+      self.part:begin(self.Kt[i + 1], self.dSt(_, _, _, slot.slot), {accumulate = false})
     end
     if i == 1 then
       wgmma_wait(plan.parts > 1 and 1 or 0)
@@ -349,7 +336,7 @@ function Group:step(m, masked, half)
   local own, KQ = half or self, half and plan.half.mma or plan.KQ
   begin(plan.dKV, plan.dKV:retile_A(own.P, KQ), own.dOt(_, _, _, q.slot), self.dV)
   self:share_dS(half)
-  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  self.part:begin(self.Kt[1], self.dSt(_, _, _, slot.slot), {accumulate = false})
   wgmma_wait(1)
   if self.is_first then bars.dO_empty[q.slot]:arrive() end
   begin(plan.dKV, plan.dKV:retile_A(own.dS, KQ), own.Qt(_, _, _, q.slot), self.dK)
@@ -381,7 +368,7 @@ function Group:hidden_step()
   end
   clear(self.dS)
   self:share_dS()
-  begin(plan.dQ, self.Kt[1], self.dSt(_, _, _, slot.slot), self.dQ, {accumulate = false})
+  self.part:begin(self.Kt[1], self.dSt(_, _, _, slot.slot), {accumulate = false})
   wgmma_wait(0)
   self:hand_over_dQ()
   q:advance()
@@ -529,8 +516,9 @@ function Group:store_whole()
   end
 end
 
-function Group:hold_V()
-  if self.variant.held then copy(self.plan.read, self.held.from, self.held.to) end
+-- What the factors have in registers.
+function Group:hold(factors)
+  if factors[1].from then copy(self.plan.read, factors[1].from, factors[1].to) end
 end
 
 -- A block's tile of keys.
@@ -548,7 +536,8 @@ function Group:tile(args)
     kv:advance()
     self:await_stores()
   end
-  if not variant.pair then self:hold_V() end
+  self:hold(self.KQ)
+  if not variant.pair then self:hold(self.VdO) end
   local function multiply()
     each_head(variant, args, function(head, first, last, list)
       if variant.score then self.head = head end
@@ -559,20 +548,22 @@ function Group:tile(args)
       end
     end)
   end
-  if variant.ahead then
+  if variant.ahead or variant.pair then
     each_head(variant, args, function(_, first, last)
       self.left = self.left + max(last - first, 0)
     end)
     if self.left > 0 then
-      local slot, parity = 0, 0
-      if kv then slot, parity = self.q.slot, self.q.parity end
-      bars.Q_full[slot]:wait(parity)
-      self:begin_scores(slot)
+      if variant.ahead then
+        local slot, parity = 0, 0
+        if kv then slot, parity = self.q.slot, self.q.parity end
+        bars.Q_full[slot]:wait(parity)
+        self:begin_scores(slot)
+      end
       if variant.pair then -- V is loaded after the first queries
         bars.V_full[0]:wait(0)
-        self:hold_V()
+        self:hold(self.VdO)
       end
-      wgmma_wait(0)
+      if variant.ahead then wgmma_wait(0) end
       multiply()
     end
   else

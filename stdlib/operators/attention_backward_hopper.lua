@@ -22,13 +22,16 @@
 --   by_depth    sums of dK and dV do not fit a group's registers, so a block owns 64 keys, and
 --               each group a part of the depth. A group computes S' and dP' of a part of the
 --               queries, of which it takes P' and dS' from registers, and those of the other
---               group from shared memory. Of dO there is one tile. A group's part of dQ comes in
---               pieces of 64 columns
+--               group from shared memory. A group's part of dQ comes in pieces of 64 columns, or
+--               is one of 48 or 96
+--   O_stages    tiles of dO by_depth, nil: 1
 --   ahead       the scores of the next tile are computed while dQ is added; D = 128 leaves too few
 --               registers for that
 --   held        columns of V's depth that a group keeps in registers, nil: none. The products dP'
 --               then read less of shared memory
---   held_where  "full": only there, as the loop with masks leaves too few registers
+--   held_where  "full" or "pairs": only there, as there are too few registers elsewhere
+--   held_keys   columns of K's depth in registers. While a product that reads registers waits for
+--               the ones before it, so does its group: where S' is not ahead, it waits anyway
 --   stay        blocks stay for many tiles of keys, where there are no masks, turns or packed
 --               sequences: see attention_backward_walk.lua
 --   cut         the last of these tiles, or blocks, are cut into parts: attention_backward_tail.lua
@@ -43,6 +46,7 @@ local half_of = require "cuttle.attention_backward_half"
 local idle = require "cuttle.attention_backward_idle"
 local packed = require "cuttle.attention_backward_packed"
 local pair = require "cuttle.attention_backward_pair"
+local part_of = require "cuttle.attention_backward_part"
 local rows_of = require "cuttle.attention_backward_rows"
 local scores = require "cuttle.attention_score"
 local tail_of = require "cuttle.attention_backward_tail"
@@ -105,18 +109,26 @@ local function tail_plan(p, config)
 end
 
 function M.variant(p, config)
-  local fused = idle.lead(p, config, n_blocks_of(p, config)) ~= nil
+  local fused, is_pair = idle.lead(p, config, n_blocks_of(p, config)) ~= nil, pair.is_for(p, config)
+  local holds = { always = true, full = not (p.causal or p.score), pairs = is_pair }
   -- The columns that products S' and dP' read: by_depth, those behind the last one are 0.
   local function columns(d) return config.by_depth and cdiv(d, COLUMNS) * COLUMNS or nil end
   return { fused = fused, depth_k = columns(p.depth), depth_v = columns(p.depth_v),
            tail = tail_plan(p, config) ~= nil,
            stay = walk.is_for(p, config, n_tiles_of(p, config)),
-           pair = pair.is_for(p, config), depth = config.depth,
+           pair = is_pair, depth = config.depth,
            is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
-           held = (config.held_where ~= "full" or not (p.causal or p.score)) and config.held }
+           held = holds[config.held_where or "always"] and config.held }
 end
 
 -- {====== What is known before the trace ======
+
+-- The layout with the widest swizzle of which tiles of n columns have whole rows.
+local function atom_for(dtype, n)
+  local bytes = 128
+  while n * dtype.bits // 8 % bytes ~= 0 do bytes = bytes // 2 end
+  return gmma_layout(dtype, "K", bytes)
+end
 
 local function plan_of(variant)
   local dtype, depth, rows = variant.dtype, variant.depth, variant.rows
@@ -125,15 +137,18 @@ local function plan_of(variant)
   local n, columns = by_rows and rows // groups or rows, by_rows and depth or depth // groups
   local own_rows, own_depth = by_depth and rows // groups or rows, by_depth and columns or depth
   local shares = variant.pair and tiles_of.PAIR or 1
-  local parts = by_depth and columns // shares // COLUMNS or 1
+  local parts = by_depth and math.max(1, columns // shares // COLUMNS) or 1
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
   local k_major = gmma_layout(dtype, "K", 128)
   local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(own_rows, kind))
   local dKV = tiled_mma(("SM90_64x%dx16_%s_%s"):format(own_depth, kind, by_depth and "SS" or "RS"))
   local store = atom("SM90_U32x4_STSM_N", dtype)
-  local held = variant.held and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_rows, kind))
-  local O_stages = by_depth and 1 or variant.stages
+  local held = (variant.held or variant.held_keys)
+    and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_rows, kind))
+  local O_stages = by_depth and (variant.O_stages or 1) or variant.stages
   local part, slots = columns // shares // parts, variant.pair and 1 or SLOTS
+  local dQ, upright = part_of.mma(kind, part, n)
+  local for_part, for_depth = atom_for(dtype, part), atom_for(dtype, own_depth)
   return {
     held = held, read = held and tiled_copy_A(atom("SM75_U32x4_LDSM_N", dtype), held),
     half = half_of.plan(variant, kind, store),
@@ -141,15 +156,15 @@ local function plan_of(variant)
     keys = keys, columns = part, rows = n, KQ = KQ, dKV = dKV, parts = parts,
     own_rows = own_rows, own_depth = own_depth,
     own = by_depth and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_depth, kind)),
-    dQ = tiled_mma(("SM90_%dx%dx16_%s_SS"):format(part, n, kind)),
-    KV = tile_to_shape(k_major, {keys, depth}),
-    QO = tile_to_shape(k_major, {rows, depth, variant.stages}),
-    dO = tile_to_shape(k_major, {rows, depth, O_stages}), O_stages = O_stages,
+    dQ = dQ, upright = upright,
+    KV = tile_to_shape(for_part, {keys, depth}),
+    QO = tile_to_shape(for_depth, {rows, depth, variant.stages}),
+    dO = tile_to_shape(for_depth, {rows, depth, O_stages}), O_stages = O_stages,
     dS = tile_to_shape(k_major, {keys, rows, slots}),
-    K_other = tile_to_shape(k_major, {keys, depth // shares}),
+    K_other = tile_to_shape(for_part, {keys, depth // shares}),
     P = tile_to_shape(gmma_layout(dtype, "K", 64), {keys, own_rows, 1}), -- of pairs, a group
-    sum = tile_to_shape(gmma_layout(f32, "K", 128), {n, part, groups}),
-    staged = tile_to_shape(k_major, {KEYS, own_depth, groups}),
+    sum = tile_to_shape(atom_for(f32, part), {n, part, groups}),
+    staged = tile_to_shape(for_depth, {KEYS, own_depth, groups}),
     of_rows = layout({rows, variant.stages}, {1, rows}),
     of_O_rows = layout({rows, O_stages}, {1, rows}),
     store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),

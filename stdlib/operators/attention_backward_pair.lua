@@ -54,13 +54,13 @@ end
 local Joined = {}
 Joined.__index = Joined
 
---- What it has of the other block: keys of its part of dQ, and dS'.
-function M.join(variant, plan, smem, bars, number, thread)
-  local dq, named = plan.dQ:get_slice(thread), barriers_of(variant)
+--- What group `group` has of the other block: keys of its part of dQ, and dS'.
+function M.join(variant, plan, smem, bars, group)
+  local part, number, named = group.part, group.number, barriers_of(variant)
   local Kt = tile(select(smem.K_other, 1, 0), {plan.columns, plan.keys}, {number, 0})
-  local self = { Kt = dq:partition_A(Kt),
-    dSt = dq:partition_B(select(smem.dS_other, 1, 0, 2))(_, _, _, 0),
-    full = bars.dS_full[0], state = pipeline_state(1), is_one = thread == 0 and number == 0,
+  local self = { Kt = part:of_keys(Kt),
+    dSt = part:of_scores(select(smem.dS_other, 1, 0, 2))(_, _, _, 0),
+    full = bars.dS_full[0], state = pipeline_state(1), is_one = group.is_first and number == 0,
     bytes = size(plan.dS) * variant.dtype.bits // 8, shared = named.shared, done = named.done,
     sent = named.sent(number), others = turns.barriers(variant, 1 - number, GROUP) }
   setmetatable(self, Joined)
@@ -88,23 +88,23 @@ end
 
 --- The products of a group's step that need P' and dS' of all groups, by begin(mma, A, B, C): dQ of
 --- the own keys, and that of the other block's when dS' has come. S' of the next tile runs while dQ
---- is added.
+--- is added, if it is ahead.
 function M.finish_step(group, begin)
   local plan, bars, q, o, joined = group.plan, group.bars, group.q, group.o, group.joined
-  local own, other = q.slot, group.other
+  local own, other, ahead = q.slot, group.other, group.variant.ahead
   begin(plan.own, plan.own:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
   group:share_dS()
   begin(plan.dKV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
   group:begin_dK()
-  begin(plan.dQ, group.Kt[1], group.dSt(_, _, _, 0), group.dQ, {accumulate = false})
+  group.part:begin(group.Kt[1], group.dSt(_, _, _, 0), {accumulate = false})
   wgmma_wait(2)
   if group.is_first then bars.dO_empty[o.slot]:arrive() end
   joined:await_dS()
-  begin(plan.dQ, joined.Kt, joined.dSt, group.dQ)
+  group.part:begin(joined.Kt, joined.dSt)
   wgmma_wait(2)
   group:release_Q(own, group.left - 1)
-  group:begin_next_scores()
-  wgmma_wait(1)
+  if ahead then group:begin_next_scores() else q:advance() end
+  wgmma_wait(ahead and 1 or 0)
   joined.done:arrive()
   group:hand_over_dQ()
   wgmma_wait(0)

@@ -80,7 +80,8 @@ print(try("mma 64x32", bf16, 2, 1, short, 80, true, 2))        -- expect: true
 print(try("hopper 64x128", bf16, 2, 1, short, 80, true, 2))    -- expect: true
 print(try("hopper 64x128", f16, 2, 2, long, 128, false, 3))    -- expect: true
 print(try("hopper 128x128", bf16, 1, 1, long, 64, true, 1))    -- expect: true
-print(try("hopper 64x64", bf16, 1, 1, {{30, 20}, {17, 70}}, 192, true, 1))    -- expect: true
+print(try("hopper 64x64", bf16, 1, 1, {{30, 20}, {17, 70}}, 200, true, 1))    -- expect: true
+print(try("hopper 64x64, D 192", bf16, 1, 1, {{30, 20}, {17, 70}}, 192, true, 1)) -- expect: true
 print(try("plain", bf16, 1, 1, {{0, 9}, {0, 2}}, 64, false))            -- expect: true
 print(try("plain", bf16, 1, 1, {{3, 0}, {2, 0}}, 64, false))            -- expect: true
 

@@ -83,8 +83,8 @@ end
 print(differentiate("plain", f32, 30, 50, 40, 24, {causal = true}))                 -- expect: true
 print(differentiate("plain", f32, 30, 50, 24, 40, {}))                              -- expect: true
 print(differentiate("mma 64x32", bf16, 70, 50, 24, 100, {causal = true}))           -- expect: true
-print(differentiate("hopper 64x64", bf16, 70, 70, 192, 128, {causal = true}))       -- expect: true
-print(differentiate("hopper 64x64", bf16, 100, 100, 192, 128, {causal = true,
+print(differentiate("hopper 64x64, D 192", bf16, 70, 70, 192, 128, {causal = true})) -- expect: true
+print(differentiate("hopper 64x64, D 192", bf16, 100, 100, 192, 128, {causal = true,
   cu_seqlens_q = {0, 30, 100}, cu_seqlens_k = {0, 70, 100}}))                       -- expect: true
 print(differentiate("hopper 64x128", bf16, 70, 100, 64, 128, {}, {deterministic = true}))
 -- expect: true
