@@ -13,6 +13,13 @@ local M = {}
 local KEYS <const>, WIDTH <const>, THREADS <const> = 64, 8, 256
 local LEAST_TILES <const> = 2 -- of queries, in a part
 
+-- Into how many parts each of so many blocks is cut on n multiprocessors. All parts run at once; or
+-- there are three of each, which take two thirds of a block's time.
+local function parts_of(blocks, n)
+  if n // blocks < 2 and 3 * blocks <= 2 * n then return 3 end
+  return n // blocks
+end
+
 --- {whole = blocks before the first that is cut, blocks = that are cut, parts = of each}, or nil if
 --- none is. There are n_blocks in all; each goes through n_tiles tiles of queries of a head.
 function M.plan(p, config, n_blocks, n_tiles)
@@ -20,7 +27,7 @@ function M.plan(p, config, n_blocks, n_tiles)
   local n = config.n_sms or n_sms(on_device.target(p.device))
   if config.pair then n = n // tiles.PAIR * tiles.PAIR end -- as whole pairs are cut
   local blocks = n_blocks % n
-  local parts = blocks > 0 and math.min(n // blocks, n_tiles // LEAST_TILES) or 0
+  local parts = blocks > 0 and math.min(parts_of(blocks, n), n_tiles // LEAST_TILES) or 0
   if parts < 2 or n_blocks < n then return end
   return { whole = n_blocks - blocks, blocks = blocks, parts = parts }
 end
