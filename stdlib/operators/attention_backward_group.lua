@@ -360,7 +360,7 @@ end
 
 -- The same of a tile that sees none of the group's keys, while the other group computes.
 function Group:hidden_step()
-  local plan, bars, slot, q = self.plan, self.bars, self.slot, self.q
+  local bars, slot, q = self.bars, self.slot, self.q
   bars.dO_full[q.slot]:wait(q.parity)
   if self.is_first then
     bars.dO_empty[q.slot]:arrive()

@@ -40,7 +40,7 @@ end]]):format(name)
 end
 
 if not arg[1] then
-  says("", "100, 200, true, 200", nil, "check: no finding", "causal, an odd number of tiles of keys")
+  says("", "100, 200, true, 200", nil, "check: no finding", "causal, an odd number of tiles")
   says("--schedules=2", "40, 128, false, 200", nil, "check: no finding", "full")
   says("--schedules=2", "70, 200, true, 192, ', D 192'", nil, "check: no finding", "48 columns")
   local path <const> = shell.file [[
