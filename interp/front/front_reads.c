@@ -336,17 +336,6 @@ int front_push_library(lua_State *L, const char *module, const char *name) {
   return status;
 }
 
-int front_refuse_name(lua_State *L) {
-  if (front_push_library(L, "cuttle.typed", "field_hint") != LUA_OK) {
-    return lua_error(L);
-  }
-  lua_pushvalue(L, 1);
-  lua_pushvalue(L, 2);
-  lua_call(L, 2, 1);
-  const char *name = luaL_tolstring(L, 2, NULL), *hint = lua_tostring(L, -2);
-  return diag_error(L, "%s has no field '%s'; %s", diag_push_kind(L, 1), name, hint);
-}
-
 void front_note_loaded(lua_State *L, Front *f, int name, int module) {
   module = lua_absindex(L, module);
   name = lua_absindex(L, name);

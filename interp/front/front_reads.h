@@ -33,8 +33,6 @@ int front_convert_function(lua_State *L, int idx, RwKind kind);
 /* Pushes a function of a module of the library as a trace calls it; or else as it is. LUA_OK, or an error is at the
    top. */
 int front_push_library(lua_State *L, const char *module, const char *name);
-/* What bind_refuse_name does: raises of the name at 2 that the value at 1 does not have. */
-int front_refuse_name(lua_State *L);
 
 /* --- afterwards --- */
 

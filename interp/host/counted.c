@@ -10,6 +10,7 @@
 #include "interp/ops/call.h"
 #include "interp/state/diag.h"
 #include "interp/state/state.h"
+#include "interp/state/state_language.h"
 #include "interp/trace/front.h"
 #include "std_modules.h"
 
@@ -77,6 +78,18 @@ static int close_methods(lua_State *L) {
   lua_pushcfunction(L, set_method);
   lua_setfield(L, -2, "__newindex");
   return 0;
+}
+
+int counted_refuse_name(lua_State *L) {
+  state_push_module(L, "cuttle.typed");
+  lua_getfield(L, -1, "field_hint");
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  front_trust(L, 1); /* it looks at names only */
+  lua_call(L, 2, 1);
+  front_trust(L, -1);
+  const char *name = luaL_tolstring(L, 2, NULL), *hint = lua_tostring(L, -2);
+  return diag_error(L, "%s has no field '%s'; %s", diag_push_kind(L, 1), name, hint);
 }
 
 static const luaL_Reg internals[] = {{"_host.close_methods", close_methods}, {NULL, NULL}};

@@ -1,5 +1,6 @@
 /* counted.h: functions of the language refuse arguments that they would ignore. They get a check of how many their
-   annotation in stdlib/meta names; methods of types written in Lua (tiles.new_type), of how many they take. */
+   annotation in stdlib/meta names; methods of types written in Lua (tiles.new_type), of how many they take. Names
+   that an object does not have are refused, too. */
 #ifndef CUTTLE_COUNTED_H
 #define CUTTLE_COUNTED_H
 
@@ -16,5 +17,8 @@ void counted_add_module(lua_State *L, const char *name);
 int counted_call(lua_State *L, const char *name, int n, bool is_helper);
 /* The most arguments of the function in Lua at the top; one that takes any number has a check of its own. */
 int counted_most(lua_State *L);
+
+/* What bind_refuse_name does: raises of the name at 2 that the value at 1 does not have. */
+int counted_refuse_name(lua_State *L);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "interp/openers.h"
 #include "interp/trace/front.h"
-#include "interp/front/front_reads.h"
 #include "interp/front/front_trace.h"
 #include "interp/launch/launch.h"
 #include "language.h"
@@ -271,7 +270,7 @@ void language_open(lua_State *L) {
   if (state_has_language(L)) {
     return;
   }
-  state_of(L)->types.refuse_name = front_refuse_name;
+  state_of(L)->types.refuse_name = counted_refuse_name;
   luaL_getsubtable(L, LUA_REGISTRYINDEX, STATE_KERNELS);
   lua_pop(L, 1);
   standard_open(L);

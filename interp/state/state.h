@@ -117,7 +117,7 @@ typedef struct StateTracing {
 
 typedef struct StateTypes {
   const void *tensor, *kernel; /* addresses of their metatables */
-  lua_CFunction refuse_name;   /* bind_refuse_name; front_reads.c */
+  lua_CFunction refuse_name;   /* bind_refuse_name; counted.c */
 } StateTypes;
 
 typedef struct StateTensors {
