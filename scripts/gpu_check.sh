@@ -81,6 +81,7 @@ for step in $steps; do
       run "$build/cuttle" scripts/fuzz_products.lua 60
       run "$build/cuttle" scripts/fuzz_packed.lua 60
       run "$build/cuttle" scripts/bench/scaled.lua --quick
+      run "$build/cuttle" scripts/bench/few_rows.lua
       run "$build/cuttle" scripts/bench/expert_layer.lua --quick --parts
       run "$build/cuttle" scripts/bench/expert_layer.lua --quick --backward --parts
       run "$build/cuttle" scripts/bench/expert_layer.lua --quick --graph --packed=u4:128 64x2048x768x128x8
