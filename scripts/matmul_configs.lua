@@ -1,11 +1,11 @@
 -- matmul_configs.lua: every configuration of matmul, compiled by NVRTC for a GPU that need not be
 -- there: registers and stack (arrays and spilled registers) of a thread, and the time it takes.
 --   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [--groups] [words...]
--- of a row's name. --families: one kernel of each template and element type. --groups: of products
--- of groups. With --check it says nothing but what has a stack, compiles through the cache and
--- takes one type for all of a row that differ in instructions only. An error of a kernel, or a
--- stack, makes the exit code 1.
--- Then what the ledger knows to have no stack is not compiled again.
+-- of a row's name. --families: one kernel of each template and element type, and all with scales.
+-- --groups: of products of groups. With --check it says nothing but what has a stack, or products
+-- by wgmma that wait for each other. It compiles through the cache, and takes one type for all of a
+-- row that differ in instructions only. An error of a kernel, a stack or such a wait makes the exit
+-- code 1. Then what the ledger knows to have none is not compiled again.
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local ledger = require "ledger"
 local ct = require "cuttle"
@@ -61,14 +61,17 @@ local all_types <const> = { f32 = true, f64 = true, f16 = true, i8 = true }
 local n_bad = 0
 
 local NO_STACK <const> = "no stack"
+local SERIAL <const> = "wgmma%.mma_async instructions are serialized" -- C7510 to C7514 of ptxas
 
--- Registers, bytes of stack and seconds; nil and why it does not compile.
+-- Registers, bytes of stack and seconds; nil and why it does not compile, or is slow.
 local function measure(launch, args, symbol)
   local began = os.clock()
   local registers, stack
   if is_check then
     local ok, cubin = pcall(launch.cubin, launch, table.unpack(args))
     if not ok then return nil, cubin end
+    local log = internal.launch.compile_log(launch, table.unpack(args))
+    if log:find(SERIAL) then return nil, log end
     registers, stack = internal.watch.cubin_registers(cubin, symbol)
   else
     local source = launch:source(table.unpack(args))
@@ -78,7 +81,10 @@ local function measure(launch, args, symbol)
   return registers, stack, os.clock() - began
 end
 
-local function compile(row, dtype, majors)
+-- Of a row with scales of blocks of K: the rows of A and of B that a scale is for. C is by rows.
+local scale_rows <const> = { { 1, 128 }, { 128, 1 }, { 1, 1 } }
+
+local function compile(row, dtype, majors, scaled)
   local bM, bN, bK = table.unpack(row.tile)
   local major = majors_of[majors]
   local n = row.rows or bN
@@ -93,8 +99,11 @@ local function compile(row, dtype, majors)
   elseif row.gathers then
     A, B = nested(A), nested(B)
   end
-  if row.scaled then
-    options.scale_a, options.scale_b = ones(f32, { bM, 1 }), ones(f32, { cdiv(bN, 128), 1 })
+  if scaled then
+    C = zeros(bf16, row_major{ bM, n })
+    A, B = operand(dtype, bM, 2 * bK, major[1]), operand(dtype, n, 2 * bK, major[2])
+    options.scale_a = ones(f32, { cdiv(bM, scaled[1]), cdiv(2 * bK, 128) })
+    options.scale_b = ones(f32, { cdiv(bN, scaled[2]), cdiv(2 * bK, 128) })
   end
   if in_groups and not row.gathers then -- of columns; in C by rows these would be rows
     A = view(A, layout({ bM, bK, 1 }, { stride(A)[1], stride(A)[2], 0 }))
@@ -105,7 +114,8 @@ local function compile(row, dtype, majors)
   if not ok then error(steps_or_why, 0) end
   local main = operator.main(steps)
   local launch, args = main.kernel(main.launch), main.args
-  local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups" or "")
+  local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups"
+    or scaled and (" %d by %d"):format(scaled[1], scaled[2]) or "")
   local key = is_check and ledger.key(launch, table.unpack(args)) or nil
   local registers, stack, took = 0, 0, 0
   if not ledger.has(key, name, NO_STACK) then
@@ -133,11 +143,15 @@ end
 
 local families = {} -- that have been compiled: template and type
 
+-- Do its kernels differ much by what its scales are for?
+local function has_kinds(row) return row.scaled and row.template == "cuttle.gemm_hopper" end
+
 -- Is this the first of its family, or are all wanted?
 local function is_wanted(row, name)
   local family = row.template .. " " .. name
   local is_first = not families[family]
   families[family] = true
+  if has_kinds(row) and name == "f8e4m3" then return true end
   if is_first or not is_check then return is_first or not only_families end
   return not only_families and name == sorted_keys(row.types or all_types)[1]
 end
@@ -147,7 +161,9 @@ local function compile_types(row)
     for _, majors in ipairs(sorted_keys(row.majors or majors_of)) do
       local can_run = configs.can_run(row, ct[name], majors, sm, shared)
       if can_run and (only_type == nil or only_type == name) and is_wanted(row, name) then
-        compile(row, ct[name], majors)
+        for i, scaled in ipairs(row.scaled and scale_rows or { false }) do
+          if i == 1 or has_kinds(row) then compile(row, ct[name], majors, scaled) end
+        end
       end
     end
   end

@@ -76,7 +76,7 @@ static const Kernel *open_job(lua_State *L, bool is_ptx, ImageJob *image) {
   return k;
 }
 
-/* Machine code comes from the cache if it is there. */
+/* Pushes what NVRTC says, and the code. Machine code comes from the cache if it is there. */
 static int push_image(lua_State *L, bool is_ptx) {
   CtErr err;
   ImageJob image;
@@ -85,7 +85,7 @@ static int push_image(lua_State *L, bool is_ptx) {
   CtStatus status = state_compile(k->state, &image.job, !is_ptx, &output, &err);
   ct_text_clear(&image.text);
   diag_check(L, status, &err);
-  ct_text_clear(&output.log);
+  bind_push_text(L, &output.log);
   bind_push_text(L, &output.image);
   return 1;
 }
@@ -105,6 +105,12 @@ int launch_cubin_key(lua_State *L) {
 
 int launch_ptx(lua_State *L) { return push_image(L, true); }
 int launch_cubin(lua_State *L) { return push_image(L, false); }
+
+/* _launch.compile_log(launch, args...) -> what NVRTC says of what launch:cubin(args...) compiles. */
+int launch_compile_log(lua_State *L) {
+  lua_pop(L, push_image(L, false));
+  return 1;
+}
 
 /* The machine code as text, with the kernel's script lines: stdlib/microscope/sass.lua. */
 int launch_sass(lua_State *L) {
