@@ -18,11 +18,6 @@ M.list = {
   hopper { name = "hopper 256x128x64, groups", order = "groups", group = 16 },
   hopper { name = "hopper 256x128x64, pairs, hilbert", order = "hilbert", cluster = 2 },
   hopper { name = "hopper 256x128x64, pairs", order = "groups", group = 8, cluster = 2 },
-  { name = "hopper 256x128x128, scaled pairs", device = "cuda", template = "cuttle.gemm_hopper",
-    types = { f8e4m3 = true, f8e5m2 = true }, only_sm = 90, majors = { TN = true },
-    tile = { 256, 128, 128 }, schedule = "cooperative", stages = 4, registers = { 40, 232 },
-    store = { 1, 1 }, order = "groups", group = 8, cluster = 2, blocks = 132, scaled = true,
-    parts = 4 },
 }
 
 --- Those, after the rows that matmul chooses from.

@@ -22,9 +22,9 @@
 --              each adds up and stores a part of the tile's columns. A block has one tile
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
---   parts, at_once  of blocks of K with scales, whose sums take registers: of a tile's columns,
---              parts that are multiplied one after the other; stages of a turn of the loop. Then
---   late       a tile that is one pass is stored while the first products of the next one run
+--   parts      of blocks of K with scales, whose sums take registers: of a tile's columns, parts
+--              that are multiplied one after the other. Of four, the next tile is begun before a
+--              tile is stored, if scales leave registers for that
 --   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
 --              C is stored across them. The tile is {bN, bM, bK}
 --   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
@@ -48,6 +48,7 @@ local M = setmetatable({}, { __index = problems })
 
 local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a warp
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
+local AHEAD_PARTS <const> = 4 -- of a tile's columns, of which two run when the next tile begins
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- {====== The parts ======
@@ -93,18 +94,23 @@ local function plan_of(variant)
            tma_bytes = ((variant.nested_A and 0 or bM) + (variant.nested_B and 0 or bN)) * bK
              * variant.dtype.bits // 8,
            by_warps = held or scaling.is_deep(variant),
-           parts = parts, at_once = variant.at_once or 1,
+           parts = parts,
            part_mma = parts > 1 and mma_of(bM // parts, bN // together, together) or mma,
            k_blocks = variant.k_blocks or 1,
            stored = stored, mma_of = mma_of,
            store = store.plan(stored, mma_of, bN // together, held) }
 end
 
--- Is a tile stored while the first products of the next one run? Where it goes must depend on its
--- place alone.
-local function is_late(variant, plan)
-  return variant.late and plan.parts > 1 and scaling.is_deep(variant) and plan.store.n_passes == 1
-    and not (plan.store.fetches or variant.grouped or variant.batched)
+-- Does a group begin the next tile before it stores one? All blocks know how many tiles they have.
+local function is_ahead(variant, plan)
+  return plan.parts == AHEAD_PARTS and variant.promotes ~= nil and scaling.holds_all(variant)
+    and not (variant.grouped or variant.batched)
+end
+
+-- How many tiles the block has.
+local function n_tiles(plan, block)
+  local tiles = block.walk.tiles
+  return cdiv(tiles[1] * tiles[2] - blockIdx.x // plan.high, gridDim.x // plan.high)
 end
 
 -- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
@@ -254,7 +260,7 @@ local function multiply_all(variant, plan, block, C, ending)
 
   local behind = held or not variant.promotes
     and (plan.groups == 1 or variant.behind and not variant.grouped or not is_shared)
-  local put_kept = out.kept and function() out:put_kept() end
+  local scaled, left -- left: tiles of the block
   local mine, other -- barriers of a ping-pong, whose groups multiply in turn
 
   local function compute(row, column, part)
@@ -264,12 +270,10 @@ local function multiply_all(variant, plan, block, C, ending)
     local stored = column -- among columns of what blocks store
     if plan.k_blocks > 1 then stored = column * plan.k_blocks + cluster_rank() end
     local function fetch() to:fetch(own_row(row), stored) end
-    local promoter = scaling.begin(variant, ending.scales, sums, to.l, nil, plan.parts)
     local slot
-    if promoter then
-      local at = thr:partition_C(identity_tensor{bN, bM})[0]
-      multiply.scaled(plan, block, state, tCsX, tPsY, sums, fetch, promoter,
-        { A = at[2], B = at[1] }, put_kept)
+    if scaled then
+      scaled(fetch, left ~= nil and left > 1)
+      if left ~= nil then left = left - 1 end
     elseif held then
       slot = multiply.held(plan, block, state, held, read, tCsY, sums, fetch)
     else
@@ -295,6 +299,13 @@ local function multiply_all(variant, plan, block, C, ending)
 
   if variant.rows then clear_rest(variant, plan, block, out.together) end
   await_dependencies(variant)
+  if variant.promotes then
+    local at = thr:partition_C(identity_tensor{bN, bM})[0]
+    if plan.ahead then left = n_tiles(plan, block) end
+    local promoter = scaling.begin(variant, ending.scales, sums, block.l, nil, plan.parts)
+    scaled = multiply.scaled(plan, block, state, tCsX, tPsY, sums, promoter,
+      { A = at[2], B = at[1] })
+  end
   if is_shared then
     walks.each_tile(variant, block, 0, 1, compute)
   else
@@ -338,12 +349,12 @@ local parameters <const> = {
 function M.make(variant, ranks)
   local bK, dtype = variant.tile[3], variant.dtype
   local plan = plan_of(variant)
-  plan.store.is_late = not ranks and is_late(variant, plan)
   local arrivals = plan.together * plan.high * (plan.by_warps and GROUP // WARP or 1)
   reduce.plan(plan.stored, plan.k_blocks == 1 and plan.mma
     or plan.mma_of(plan.stored.tile[1], variant.tile[2] // plan.together, plan.together),
     GROUP * plan.together, true)
   scaling.plan(variant, plan.mma, true)
+  plan.ahead = not ranks and is_ahead(variant, plan)
   -- Arrivals that make a slot full.
   local fills = variant.gathers and nested.arrivals(variant)
     or variant.promotes and GROUP // WARP or 1

@@ -52,72 +52,136 @@ local function begin_products(plan, block, state, k, tCsX, tCsY, sums, fetch)
 end
 
 -- The sums of blocks of K that have scales, all columns of a slot at a time.
-local function scale_whole(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at)
-  clear(sums)
-  for k in range(block.k_tiles) do
-    local slot = state.slot
-    await(block, slot, state.parity)
-    local read = promoter:read(block.scales, slot, at)
-    state:advance()
-    begin_in(plan.mma, slot, tCsX(_, _, _, slot), tCsY, promoter:part(), false)
-    fetch_at(plan, block, k, fetch)
-    local factors = read(0)
-    wgmma_wait(0)
-    M.release(plan, block, slot)
-    promoter:add(sums, factors, 0)
+local function scaled_whole(plan, block, state, tCsX, tCsY, sums, promoter, at)
+  return function(fetch)
+    clear(sums)
+    for k in range(block.k_tiles) do
+      local slot = state.slot
+      await(block, slot, state.parity)
+      local read = promoter:read(block.scales, slot, at)
+      state:advance()
+      begin_in(plan.mma, slot, tCsX(_, _, _, slot), tCsY, promoter:part(), false)
+      fetch_at(plan, block, k, fetch)
+      local factors = read(0)
+      wgmma_wait(0)
+      M.release(plan, block, slot)
+      promoter:add(sums, factors, 0)
+    end
   end
 end
 
 -- The same, a part of the columns at a time: while the sums of a part are scaled and added, the
--- products of the next one run, and of the last part those of the next slot's first. A turn of the
--- loop multiplies a few slots, and awaits what the last turn began alone: ptxas would wait for each
--- product if others ran meanwhile. begun(), or nil, is called while the first products run.
-local function scale_parts(plan, block, state, tCsX, tCsY, sums, fetch, promoter, at, begun)
+-- products of the next one run. plan.ahead: some also run on into the next turn of a loop, which
+-- awaits them alone. ptxas would wait for each product if others ran then.
+local function scaled_parts(plan, block, state, tCsX, tCsY, sums, promoter, at)
   local last = plan.parts - 1
-  local function begin(i)
-    local slot = state.slot
-    if i == 0 then await(block, slot, state.parity) end
+  local function begin(slot, i)
     begin_in(plan.part_mma, slot, tCsX(_, _, _, slot), part_of(tCsY, i), promoter:part(i), false)
   end
-  local function begin_after(i, has_next)
-    if i < last then
-      begin(i + 1)
-    elseif has_next then
-      state:advance()
-      begin(0)
-    end
+  local function begin_next()
+    await(block, state.slot, state.parity)
+    begin(state.slot, 0)
   end
-  local function scale_slot(k, is_first, has_next)
+  -- The next slot, and what reads its scales.
+  local function take()
     local slot = state.slot
     local read = promoter:read(block.scales, slot, at)
-    fetch_at(plan, block, k, fetch)
+    state:advance()
+    return slot, read
+  end
+  local function add(slot, factors, i)
+    if i == last then M.release(plan, block, slot) end
+    promoter:add(sums, factors, i)
+  end
+  -- The parts of a slot, of which the first one's products run, alone if is_alone. What follow(),
+  -- or nil, begins runs while the last part is added. What it returns is returned.
+  local function scale_slot(slot, read, is_alone, follow)
+    local next_slot, next_read
     for i = 0, last do
-      local is_alone, is_last = is_first and i == 0, i == last
-      if is_alone then wgmma_wait(0) end
-      begin_after(i, has_next)
+      local is_awaited = is_alone and i == 0
+      if is_awaited then wgmma_wait(0) end
+      if i < last then
+        begin(slot, i + 1)
+      elseif follow then
+        next_slot, next_read = follow()
+      end
       local factors = read(i)
-      if not is_alone then wgmma_wait((not is_last or has_next) and 1 or 0) end
-      if is_last then M.release(plan, block, slot) end
-      promoter:add(sums, factors, i)
+      if not is_awaited then wgmma_wait((i < last or follow) and 1 or 0) end
+      add(slot, factors, i)
+    end
+    return next_slot, next_read
+  end
+
+  local function open_slot()
+    await(block, state.slot, state.parity)
+    local slot, read = take()
+    begin(slot, 0)
+    return slot, read
+  end
+  local function multiply(fetch)
+    clear(sums)
+    for i in range(block.k_tiles // 2) do
+      local slot, read = open_slot()
+      fetch_at(plan, block, 2 * i, fetch)
+      slot, read = scale_slot(slot, read, false, open_slot)
+      fetch_at(plan, block, 2 * i + 1, fetch)
+      scale_slot(slot, read, false)
+    end
+    if block.k_tiles % 2 == 1 then
+      local slot, read = open_slot()
+      fetch_at(plan, block, block.k_tiles - 1, fetch)
+      scale_slot(slot, read, false)
     end
   end
-  local at_once, n = plan.at_once, block.k_tiles - 1
-  begin(0)
-  if begun then begun() end
-  clear(sums)
-  for i in range(n // at_once) do
-    for j = 0, at_once - 1 do scale_slot(i * at_once + j, j == 0, true) end
+  if not plan.ahead then return multiply end
+
+  -- The first slot of a tile, whose first two parts run.
+  local function scale_first()
+    local slot, read = take()
+    wgmma_wait(0)
+    for i = 0, 1 do
+      add(slot, read(i), i)
+      begin(slot, i + 2)
+    end
+    for i = 2, last do
+      if i == last then begin_next() end
+      local factors = read(i)
+      wgmma_wait(1)
+      add(slot, factors, i)
+    end
   end
-  for k in range(n // at_once * at_once, n) do scale_slot(k, true, true) end
-  scale_slot(n, true, false)
-  state:advance()
+  -- Part i of the next tile, or nothing: either way it is a group of products, perhaps an empty
+  -- one.
+  local function begin_tile(i, has_next)
+    if has_next then
+      if i == 0 then begin_next() else begin(state.slot, i) end
+    end
+    wgmma_fence()
+    wgmma_commit()
+  end
+  begin_next()
+  begin(state.slot, 1)
+  return function(fetch, has_next)
+    clear(sums)
+    fetch_at(plan, block, 0, fetch)
+    scale_first()
+    for k in range(1, block.k_tiles - 1) do
+      fetch_at(plan, block, k, fetch)
+      local slot, read = take()
+      scale_slot(slot, read, true, begin_next)
+    end
+    fetch_at(plan, block, block.k_tiles - 1, fetch)
+    local slot, read = take()
+    scale_slot(slot, read, true, function() begin_tile(0, has_next) end)
+    begin_tile(1, has_next)
+  end
 end
 
---- The sums of a tile by one group, whose blocks of K have scales. at: {A =, B =}, the first row of
---- each in the tile that is the thread's.
+--- In a kernel: a function that makes the sums of a tile whose blocks of K have scales, by one
+--- group: f(fetch, has_next). at: {A =, B =}, the first row of each in a tile that is the thread's.
+--- plan.ahead: the next tile is begun, too, if there is one. Of the first, that is done here.
 function M.scaled(plan, ...)
-  local scale = plan.parts > 1 and scale_parts or scale_whole
-  return scale(plan, ...)
+  return (plan.parts > 1 and scaled_parts or scaled_whole)(plan, ...)
 end
 
 --- The same without scales. `behind`: the products of one slot still run while the next begin, and

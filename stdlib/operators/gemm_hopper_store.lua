@@ -108,13 +108,6 @@ local function batch_of(C, out, l)
   return select(M.of_batch(C, l), 1, 0), select(M.of_batch(out, l), 1, 0)
 end
 
--- What is kept of a tile that is one pass, with its place: is_late in the plan says that it is
--- stored when put_kept is called, or at the end.
-local function new_kept(plan)
-  return { is_there = false, row = 0, column = 0,
-           new = fragment(plan.dtype, { ROWS * plan.columns // GROUP, 1, 1 }) }
-end
-
 --- In a kernel: a group's way from sums to C (M,N,L), batch l; `out` are C's coordinates for TMA;
 --- by.scatter: see gemm_indexed.lua.
 function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
@@ -127,7 +120,6 @@ function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
     together = named_barrier(FIRST_ID + group, GROUP),
     full = full, first_full = full and group * plan.buffers,
     turn = full and pipeline_state(1), -- of tiles: their parity
-    kept = plan.is_late and new_kept(plan),
     thread = variant.owners and (threadIdx.x - GROUP) % variant.owners.n_threads,
     out = out }, Store)
 end
@@ -322,18 +314,6 @@ local function put(self, new, buffer, at)
   out_of(self, buffer, at)
 end
 
-local function keep(self, new, row, column)
-  local kept = self.kept
-  copy(new, kept.new)
-  kept.row, kept.column, kept.is_there = row, column, true
-end
-
---- Puts what is kept of the tile before, if there is one.
-function Store:put_kept()
-  local kept = self.kept
-  if kept.is_there then put(self, kept.new, 0, kept) end
-end
-
 --- The sums of the group's tile at (row, column), in tiles of its rows and of bM columns; the
 --- block's tile is in row `tile_row` of such; ending: {alpha =, beta =, operands =, scales =}.
 function Store:store(sums, row, column, tile_row, ending)
@@ -354,11 +334,7 @@ function Store:store(sums, row, column, tile_row, ending)
     if plan.fetches then wait_for_pass(self, i, at) end
     local new = elements(self, out, part, at_row, at_column, buffer,
       ids and tile(ids, extent, {pass, high, 0}))
-    if plan.is_late then
-      keep(self, new, at_row, at_column)
-    else
-      put(self, new, buffer, at)
-    end
+    put(self, new, buffer, at)
     if plan.fetches then fetch_next(self, i, row, column) end
   end
   out:finish()
@@ -368,7 +344,6 @@ end
 --- Behind the last tile: shared memory must stay until it has been read. That C is written is
 -- awaited by whoever waits for the launch.
 function Store:finish()
-  if self.kept then self:put_kept() end
   if self.is_first then tma_store_wait(0) end
 end
 

@@ -112,6 +112,14 @@ function M.plan(variant, tiled, is_flipped)
   variant.promotes.count = cdiv(n, EVEN) * EVEN -- each stage's begin where wide reads may
 end
 
+--- Does a thread hold all of its scales of a block, as they are few?
+function M.holds_all(variant)
+  for _, side in ipairs(variant.promotes) do
+    if #side.firsts > FEW then return false end
+  end
+  return true
+end
+
 local Promoter = {}
 Promoter.__index = Promoter
 

@@ -85,8 +85,8 @@ if sm == 90 then
   end
   try(f8e4m3, 144, 272, 400, powers{144, 4}, powers{272, 4},
     { config = "hopper 256x128x128, scaled" })
-  -- Several tiles of a block, and K of one slot, of a turn of the loop, and of more.
-  for _, k in ipairs { 128, 1024, 1312 } do
+  -- Several tiles of a block, and K of one slot, of two, three and more.
+  for _, k in ipairs { 128, 256, 384, 768, 1312 } do
     try(f8e4m3, 400, 272, k, powers{400, cdiv(k, 128)}, powers{3, cdiv(k, 128)},
       { config = "hopper 256x128x128, scaled", c = bf16 })
   end
