@@ -191,6 +191,10 @@ add_all("attention_decode latent hopper, 8 bits", { "the wait for an mbarrier 's
   "the wait for an mbarrier 'shared_10' #2" }, "needless", full_again)
 add_all("attention_decode latent hopper, rows", { "the wait for an mbarrier 'shared_7' #1",
   "the wait for an mbarrier 'shared_7' #3" }, "needless", full_again)
+for i = 7, 10 do
+  add("attention_decode latent hopper, rows", "fence_proxy_async() #" .. i, "blind",
+    "where one lane arrives for its warp, a fence that the warp has later counts, too")
+end
 add("attention_decode latent hopper, 8 bits", "fence_proxy_async() #4", "elsewhere",
   "attention_decode latent hopper, rows: groups with sums have a fence for a tile that is cut")
 
