@@ -174,7 +174,8 @@ add_all("attention_decode latent hopper", { "the wait for an mbarrier 'shared_7'
   "the wait for an mbarrier 'shared_7' #8" }, "needless",
   "all groups of the block met where the piece before ended; in pairs it is found")
 
-local after_waits <const> = { ["8 bits"] = { 1, 3, 5, 7, 8, 13, 14 }, rows = { 1, 3, 6, 8, 9, 15, 16 } }
+local after_waits <const> = { ["8 bits"] = { 1, 3, 5, 7, 8, 13, 14 },
+  rows = { 1, 3, 6, 8, 9, 15, 16 } }
 for name, numbers in pairs(after_waits) do
   local subject = "attention_decode latent hopper, " .. name
   for first = 1, 11, 5 do
