@@ -347,7 +347,7 @@ M.list = {
     tile = { 192, 128, 128 }, schedule = "ping-pong", stages = 4, registers = { 40, 232 },
     store = { 1, 2 }, order = "hilbert", blocks = one_each, when = fills(8, 256, 128) },
   hopper{ name = "hopper 256x128x128, in passes", types = F8, majors = TN, tile = { 256, 128, 128 },
-    stages = 3, registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert",
+    stages = 3, registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", behind = true,
     when = fills(0.5, 256, 128) },
   hopper{ name = "hopper 256x128x128", types = ALL_BYTES, majors = TN_TT, tile = { 256, 128, 128 },
     stages = 3, registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert",
