@@ -63,24 +63,37 @@ static bool is_wrapper(const lua_Debug *ar) {
   return strcmp(ar->what, "main") == 0 && ar->source[0] == '=';
 }
 
-/* Those that read tables by themselves: not the rewriter's. */
-static void note_records(lua_State *L, Front *f, const lua_Debug *ar, int fn) {
-  if (f->ir != NULL && front_in_loop(f, L) && !front_is_runtime(L, f, fn)) {
+static bool gets_tables(lua_State *L, const lua_Debug *ar) {
+  bool does = false;
+  for (int n = 1; !does && lua_getlocal(L, ar, n) != NULL; n++) {
+    does = lua_istable(L, -1);
+    lua_pop(L, 1);
+  }
+  return does;
+}
+
+/* Notes the tables that the function at the top may read by itself. Most functions get none: this is asked first,
+   as traces call thousands. */
+static void note_tables(lua_State *L, Front *f, const lua_Debug *ar) {
+  if (f->ir == NULL || !gets_tables(L, ar)) {
+    return;
+  }
+  front_note_call(L, f, ar, -1);
+  if (front_in_loop(f, L)) {
     record_note_call(L, f, ar);
   }
 }
 
-/* What was rewritten notes by itself what it reads. C functions, which are most of the others, may be called. */
+/* What was rewritten, and what it calls at run time, note by themselves what they read. C functions, which are most
+   of the others, may be called. */
 static void watch_call(lua_State *L, lua_Debug *ar) {
-  lua_getinfo(L, "f", ar);
-  if (src_is_converted(L, -1)) {
-    lua_pop(L, 1);
-    return;
-  }
   Front *f = front_of(L);
-  front_note_call(L, f, ar, -1);
-  note_records(L, f, ar, -1);
-  bool passes = lua_iscfunction(L, -1);
+  lua_getinfo(L, "f", ar);
+  bool notes_itself = front_is_runtime(L, f, -1) || src_is_converted(L, -1);
+  if (!notes_itself) {
+    note_tables(L, f, ar);
+  }
+  bool passes = notes_itself || lua_iscfunction(L, -1);
   lua_pop(L, 1);
   if (passes || f->ir == NULL || f->n_trusted > 0) {
     return;

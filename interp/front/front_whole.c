@@ -249,8 +249,8 @@ static void note_argument(lua_State *L, Front *f, int idx, bool is_flat) {
 
 void front_note_call(lua_State *L, Front *f, const lua_Debug *ar, int fn) {
   fn = lua_absindex(L, fn);
-  if (f->ir == NULL || f->n_host_tables == 0 || !reads_is_library_function(L, fn) ||
-      front_is_runtime(L, f, fn) || front_has_entry(L, &blind_key, fn)) {
+  if (f->n_host_tables == 0 || !reads_is_library_function(L, fn) ||
+      front_has_entry(L, &blind_key, fn)) {
     return;
   }
   bool is_flat = front_has_entry(L, &flat_key, fn);
