@@ -127,18 +127,34 @@ local function held(p, problem, few, most)
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
 
--- A row that stays in shared memory while a block takes rows in turns; a pair of blocks if rows
--- share inputs, of which each then reads half. nil: its vectors are not the threads' with none left
--- over, or too many.
+-- How many blocks keep a row in shared memory. If rows share inputs, a pair, of which each block
+-- then reads half. But long rows have four or eight, with room for two rows, if registers of a pair
+-- have no room for what rows share, or its slots for a row; with more than a weight not eight.
+local function resident_parts(p, problem, slot)
+  local row = p.columns * problem.bytes
+  if problem.shared == 0 then return row > MOST_RESIDENT and 2 or 1 end
+  local parts, most = 2, problem.shared > 2 and 4 or MOST_PARTS
+  while not p.group and row >= MOST_RESIDENT and parts <= most do
+    local deep, n_rows = p.vectors // (RESIDENT_LANES * parts), parts == 2 and 1 or 2
+    if deep * RESIDENT_LANES * parts == p.vectors and n_rows * deep * slot <= SLOT_BYTES
+      and problem.shared * p.width * deep <= KEPT_BYTES then return parts end
+    parts = 2 * parts
+  end
+  return 2
+end
+
+-- A row that stays in shared memory while blocks take rows in turns. nil: its vectors are not the
+-- threads' with none left over, or too many.
 local function resident(p, problem)
   local slot = RESIDENT_LANES * p.width * problem.bytes
-  local parts = (problem.shared > 0 or p.columns * problem.bytes > MOST_RESIDENT) and 2 or 1
+  local parts = resident_parts(p, problem, slot)
   local deep = p.vectors // (RESIDENT_LANES * parts)
   local is_whole = deep > 0 and deep * RESIDENT_LANES * parts == p.vectors
   if not problem.has_clusters or problem.n_reductions == 0 or not is_whole
     or p.width * problem.smallest < WIDE_BYTES then return nil end
   local n = SLOT_BYTES // slot
-  if problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
+  if parts > 2 then n = 2 * deep
+  elseif problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
   -- Two rows or more would all be read before the first one is stored.
   if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
   if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
@@ -149,12 +165,14 @@ local function resident(p, problem)
   end
   p.overlaps = problem.n_rows * parts <= problem.n_sms
   -- More reductions need the registers, and blocks of one row read what rows share once.
-  p.keeps_columns = problem.shared > 0 and problem.n_reductions == 1 and n >= deep
-    and not p.overlaps and problem.shared * p.width * deep <= KEPT_BYTES
+  p.keeps_columns = problem.shared > 0 and n >= deep and not p.overlaps
+    and (problem.n_reductions == 1 or parts > 2)
+    and problem.shared * p.width * deep <= KEPT_BYTES
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
   p.holds, p.in_turns, p.draws_at_once = false, true, true
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
-    .. "the next one while it stores", parts == 1 and "a block" or "a pair of blocks")
+    .. "the next one while it stores", parts == 1 and "a block" or parts == 2 and "a pair of blocks"
+    or ("a cluster of %d blocks"):format(parts))
 end
 
 -- Is a row of many elements bound by exponentials, which a pass over shared memory has once less?
