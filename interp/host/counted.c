@@ -59,6 +59,8 @@ int counted_most(lua_State *L) {
 
 /* __newindex of a table of methods: one in Lua that would ignore arguments counts them. */
 static int set_method(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE); /* scripts get this function from a metatable */
+  lua_settop(L, 3);
   int n = lua_isfunction(L, 3) && !lua_iscfunction(L, 3) ? counted_most(L) : INT_MAX;
   if (n < INT_MAX) {
     lua_pushvalue(L, 2);
