@@ -6,9 +6,10 @@ static inline const CtIn *jump(const CtIn *in) { return in + (int32_t)in->c; }
 
 /* The back edge of a loop. */
 static inline const CtIn *again(const CtIn *in, CtWarp *w) {
-  return in->imm == CT_SPIN_NOT     ? jump(in)
-         : in->imm == CT_SPIN_ALONE ? ct_simt_alone(in, jump(in), w)
-                                    : ct_simt_spin(in, jump(in), w);
+  if (in->imm == CT_SPIN_NOT || (in->imm == CT_SPIN_ALONE && ++w->n_turns % CT_ALONE_TURNS != 0)) {
+    return jump(in);
+  }
+  return (in->imm == CT_SPIN_ALONE ? ct_simt_alone : ct_simt_spin)(in, jump(in), w);
 }
 
 HANDLER(END) {

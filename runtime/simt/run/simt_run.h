@@ -295,7 +295,8 @@ static inline const CtTable *ct_simt_table(const CtWarp *w, uint32_t mode) {
 /* simt_spin.c: an iteration of a loop that may be waiting; `next` is its beginning. */
 const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w);
 
-/* The same, of a loop of kind CT_SPIN_ALONE: fails if it is endless. */
+/* After each so many iterations of a loop of kind CT_SPIN_ALONE: fails if it is endless. */
+enum { CT_ALONE_TURNS = 1 << 14 };
 const CtIn *ct_simt_alone(const CtIn *in, const CtIn *next, CtWarp *w);
 /* Call it after all warps ran that could, since n_changes was `changes`. Can no warp of the
    launch ever go on? Then it records the failure and returns true. */

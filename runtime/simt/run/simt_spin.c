@@ -35,7 +35,7 @@
 
 #include <string.h>
 
-enum { TURNS = 16, ALONE_TURNS = 1 << 14 };
+enum { TURNS = 16 };
 
 /* The state of a warp: a hash of its lanes and of all its slots. */
 static uint64_t state_of(const CtWarp *w) {
@@ -72,7 +72,7 @@ const CtIn *ct_simt_spin(const CtIn *in, const CtIn *next, CtWarp *w) {
 }
 
 const CtIn *ct_simt_alone(const CtIn *in, const CtIn *next, CtWarp *w) {
-  if (++w->n_turns % ALONE_TURNS != 0 || ct_simt_is_together(w->worker->job->group)) {
+  if (ct_simt_is_together(w->worker->job->group)) {
     return next;
   }
   uint64_t state = state_of(w);
