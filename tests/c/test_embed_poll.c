@@ -16,8 +16,8 @@ static const char script[] = "kernel('inc', function(x)\n"
                              "  x[i] = x[i] + 1\n"
                              "end)\n"
                              "kernel('long', function(x)\n"
-                             "  local v = 0\n"
-                             "  while x[0] == 0.0 do v = v + 1 end\n"
+                             "  local v = x[0]\n"
+                             "  while v >= 0 do v = 1 - v end\n"
                              "end)\n";
 
 typedef struct Host {
