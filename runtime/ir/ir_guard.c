@@ -235,8 +235,10 @@ static bool is_wide(const CtIr *ir, CtInt i) {
 /* The x of `-1 - x < 0`, as fix() has it: 0 <= x is easier to read. Or 0. */
 static CtVal not_negative(const CtIr *ir, CtInt a, CtInt b) {
   const CtInst *inst = a.kind == CT_DYNAMIC ? ct_inst(ir, a.id) : NULL;
-  bool is_below_0 = inst != NULL && inst->op == CT_OP_SUB && ct_is_static(b) && b.v == 0;
-  CtInt from = is_below_0 ? ct_ir_int(ir, inst->args[0]) : b;
+  if (inst == NULL || inst->op != CT_OP_SUB || !ct_is_static(b) || b.v != 0) {
+    return 0;
+  }
+  CtInt from = ct_ir_int(ir, inst->args[0]);
   return ct_is_static(from) && from.v == -1 ? inst->args[1] : 0;
 }
 

@@ -48,3 +48,11 @@ end)
 local found = zeros(i32, 5)
 less { grid = 1, block = 5 }(found)
 print(found[0], found[1], found[2], found[3], found[4])  -- expect: 1011	1011	1001	1000	0
+
+-- Bounds below 0.
+local below = zeros(i32, 4)
+kernel("below", function(out)
+  local t = threadIdx.x
+  out[t] = where(elem_less(t - 4, -1), 1, 0) + where(elem_less({ t - 3 }, { -1 }), 10, 0)
+end) { grid = 1, block = 4 }(below)
+print(below[0], below[1], below[2], below[3])  -- expect: 11	11	1	0
