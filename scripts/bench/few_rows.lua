@@ -1,6 +1,6 @@
--- few_rows.lua: products of few rows of bf16 with weights that are not in the cache, beside cuBLAS's
--- default and the best of eight algorithms of cuBLASLt, all in turns. Each launch takes the next of
--- several copies of the operands.
+-- few_rows.lua: products of few rows of bf16 with weights that are not in the cache, beside the
+-- default of cuBLAS and the best of eight algorithms of cuBLASLt, all in turns. Each launch takes
+-- the next of several copies of the operands.
 --   make bench-tools && CUTTLE_DEVICE=cuda cuttle scripts/bench/few_rows.lua [--config=NAME ...]
 --     [MxNxK ...]
 -- A configuration is measured beside the chosen one. On the CPU engine it takes one small product,

@@ -260,7 +260,9 @@ end
 
 -- The page of the trace: trace_page.lua.
 function Trace:html(file)
-  if getmetatable(self) ~= trace_type then fail("html: a trace was expected, as in T:html(file)") end
+  if getmetatable(self) ~= trace_type then
+    fail("html: a trace was expected, as in T:html(file)")
+  end
   local function crd_at(tensor, offset)
     local crd = tensor.crd_of(offset)
     return in_parens((nested(tensor.shape, crd)))
