@@ -73,6 +73,11 @@ static int set_method(lua_State *L) {
 
 /* close_methods(name, fields, methods): of a table that has no functions in Lua so far; see tiles.new_type. */
 static int close_methods(lua_State *L) {
+  lua_settop(L, 3);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  if (!lua_isnil(L, 2)) {
+    luaL_checktype(L, 2, LUA_TTABLE);
+  }
   bind_close_methods(L, lua_tostring(L, 1));
   lua_getmetatable(L, 3);
   lua_pushvalue(L, 2);

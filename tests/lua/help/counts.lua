@@ -58,4 +58,8 @@ for class, object in pairs(samples) do
 end
 tap.ok(#silent == 0, "and an object a name that it does not have", table.concat(silent, " "))
 tap.ok(mesh{data = 2}.links == nil, "but not a field that it may have")
+
+local close_methods <const> = dofile "tests/support/internal.lua".host.close_methods
+tap.ok(not pcall(close_methods, "T", 7, {}), "fields of a type are a table or nil")
+tap.ok(not pcall(close_methods, "T", nil, 7), "and its methods a table")
 tap.plan()
