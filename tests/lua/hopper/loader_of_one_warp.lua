@@ -1,4 +1,5 @@
 -- A block of 160 threads: a warp group multiplies by wgmma, and one warp more loads its tiles by TMA.
+-- needs sm_90a
 local bM, bN <const>, bK <const>, SLOTS <const> = 64, 32, 64, 2
 local mma = tiled_mma "SM90_64x32x16_F32BF16BF16_SS"
 local product = kernel("product", function(A, B, C)
