@@ -3,6 +3,7 @@
 -- for use; of a tensor it computes the same from its row's element.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
+local lists = require "cuttle.lists"
 local plural = require "cuttle.plural"
 local tiles = require "cuttle.tiles"
 local M = {}
@@ -57,8 +58,8 @@ local readers <const> = {
 --- The options by their names: numbers, or flat tensors; the list `tensors` describes the latter.
 function M.read(x, options)
   local o = { temperature = 1.0, seed = 0, tensors = {} }
-  for name, reader in pairs(readers) do
-    local v, dtype, check = options[name], reader[1], reader[2]
+  for _, name in ipairs(lists.keys(readers)) do
+    local v, dtype, check = options[name], table.unpack(readers[name])
     if M.is_of_rows(v) then
       local t = of_rows(name, v, x, dtype)
       o.tensors[#o.tensors + 1], o[name] = t, t.flat
