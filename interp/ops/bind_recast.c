@@ -68,7 +68,7 @@ static int recast_tensor(lua_State *L) {
         L, "recast: %s begins at bit %I of its memory, which is not a multiple of the %I of %s",
         tensor_push_title(L, 1), (LUAI_UACINT)at, (LUAI_UACINT)to_bits, ct_dtypes[to].name);
   }
-  diag_try(L, ct_recast(&cx, t->layout, from_bits, to_bits, &layout, diag_err(L)));
+  diag_try(L, ct_recast_elements(&cx, t->layout, from_bits, to_bits, &layout, diag_err(L)));
   tensor_push_host(L, to, layout, ct_int(at / to_bits), t->storage);
   return 1;
 }

@@ -152,7 +152,7 @@ static CtStatus whole_elements(CtIr *ir, CtView v, CtDtype t, CtInt offset, CtLa
   CtCx cx = ct_ir_cx(ir);
   CtInt before, after;
   int from = ct_dtype_pitch(ir->bufs[v.buf].dtype), to = ct_dtype_pitch(t);
-  CtStatus status = ct_recast(&cx, v.layout, from, to, out, err);
+  CtStatus status = ct_recast_elements(&cx, v.layout, from, to, out, err);
   status = status == CT_OK ? ct_size(&cx, v.layout, &before, err) : status;
   status = status == CT_OK ? ct_size(&cx, *out, &after, err) : status;
   if (status != CT_OK) {
@@ -234,7 +234,7 @@ CtStatus ct_ir_recast(CtIr *ir, CtView v, CtDtype t, CtView *out, CtErr *err) {
     return fail(ir, v, t, why, err);
   }
   CtSwizzle sw;
-  CtStatus status = ct_recast(&cx, v.layout, from, to, &out->layout, err);
+  CtStatus status = ct_recast_elements(&cx, v.layout, from, to, &out->layout, err);
   status = status == CT_OK ? ct_swizzle_recast(buf->swizzle, from, to, &sw, err) : status;
   if (status != CT_OK) {
     return status;

@@ -263,6 +263,9 @@ CtStatus ct_upcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *
 CtStatus ct_downcast(const CtCx *cx, CtLayout a, int64_t n, CtLayout *out, CtErr *err) CT_NODISCARD;
 CtStatus ct_recast(const CtCx *cx, CtLayout a, int64_t from_bits, int64_t to_bits, CtLayout *out,
                    CtErr *err) CT_NODISCARD;
+/* The same of a tensor, whose single element may have any stride. */
+CtStatus ct_recast_elements(const CtCx *cx, CtLayout a, int64_t from_bits, int64_t to_bits,
+                            CtLayout *out, CtErr *err) CT_NODISCARD;
 /* The layout of the coordinates that stride-0 modes map to 0. */
 CtStatus ct_nullspace(const CtCx *cx, CtLayout a, CtLayout *out, CtErr *err) CT_NODISCARD;
 /* Spreads n over the modes of a static shape, from the left, by greatest common divisors. */

@@ -70,6 +70,10 @@ int al_find_mode(CtAlg *g, const char *op, CtLayout l, CtModeName name, int path
 
 /* --- layout_ops.c, layout_compose.c, layout_pad.c, layout_divide.c, layout_recast.c ------------ */
 
+/* A tensor's layout before its elements become smaller: the strides of a single element say nothing, so its parts are
+   made adjacent along the first mode. */
+CtLayout al_parts_adjacent(CtAlg *g, CtLayout a);
+
 CtLayout al_coalesce(CtAlg *g, CtLayout a, CtTuple profile /* or NULL */);
 CtLayout al_filter(CtAlg *g, CtLayout a, CtTuple profile /* or NULL */);
 CtLayout al_flatten(CtAlg *g, CtLayout a);

@@ -86,6 +86,10 @@ LAYOUT(ct_upcast, (CtLayout a, int64_t n), al_plain_upcast(&g, a, n))
 LAYOUT(ct_downcast, (CtLayout a, int64_t n), al_plain_downcast(&g, a, n))
 LAYOUT(ct_recast, (CtLayout a, int64_t from_bits, int64_t to_bits),
        al_recast(&g, ct_composed_plain(a), from_bits, to_bits).layout)
+LAYOUT(ct_recast_elements, (CtLayout a, int64_t from_bits, int64_t to_bits),
+       al_recast(&g, ct_composed_plain(from_bits > to_bits ? al_parts_adjacent(&g, a) : a),
+                 from_bits, to_bits)
+           .layout)
 LAYOUT(ct_nullspace, (CtLayout a), al_nullspace(&g, a))
 LAYOUT(ct_domain_distribute, (CtTuple shape, int64_t n), al_domain_distribute(&g, shape, n))
 

@@ -71,16 +71,18 @@ static bool has_one_element(CtLayout a) {
   return true;
 }
 
-/* A single element, whatever its strides: its parts are adjacent along the first mode. */
-static CtLayout downcast_one(CtAlg *g, CtLayout a, int64_t n) {
+CtLayout al_parts_adjacent(CtAlg *g, CtLayout a) {
+  if (!has_one_element(a)) {
+    return a;
+  }
   CtBuild b;
-  ct_build_init_layout(&b, g, "downcast");
+  ct_build_init_layout(&b, g, "recast");
   ct_build_layout(&b, a);
+  bool is_first = true;
   for (uint32_t i = 0; al_ok(g) && i < b.len; i++) {
-    if (ct_is_leaf(&b.tree[0][i])) {
-      b.tree[0][i].i = ct_int(n);
-      b.tree[1][i].i = ct_int(1);
-      break;
+    if (ct_is_leaf(&b.tree[1][i])) {
+      b.tree[1][i].i = ct_int(is_first);
+      is_first = false;
     }
   }
   return ct_build_take_layout(&b);
@@ -94,9 +96,6 @@ CtLayout al_plain_upcast(CtAlg *g, CtLayout a, int64_t n) {
 CtLayout al_plain_downcast(CtAlg *g, CtLayout a, int64_t n) {
   check_cast(g, "downcast", a, n);
   if (al_ok(g) && !has_adjacent(a)) {
-    if (has_one_element(a)) {
-      return downcast_one(g, a, n);
-    }
     al_fail(g, CT_EINVAL, "downcast: no stride is 1 in %s; smaller elements need adjacent ones",
             al_show_layout(g, a));
   }
