@@ -331,6 +331,7 @@ def test_picture_of_prompt(page):
     enter(page, "zipped_divide(\"(8,8):(8,1)\", \"(2,4)\")")
     wait("a picture", lambda: text(page, "#picture-text") == TILES)
     enter(page, "for i = 1, 2 do")
+    wait("a line more", lambda: text(page, "#mark") == ">>")
     page.press("c", CTRL)
     wait("the input is dropped", lambda: text(page, "#mark") == ">")
     enter(page, "7 * 8")
