@@ -332,11 +332,10 @@ static const luaL_Reg config_methods[] = {{"source", launch_source},   {"ptx", l
                                           {"ir", launch_ir},           {"info", launch_info},
                                           {"enqueue", config_enqueue}, {NULL, NULL}};
 
-static const luaL_Reg kernel_functions[] = {
-    {"kernel", lang_kernel},
-    {"_launch.cubin_key", launch_cubin_key},
-    {"_launch.compile_log", launch_compile_log},
-    {NULL, NULL}};
+static const luaL_Reg kernel_functions[] = {{"kernel", lang_kernel},
+                                            {"_launch.cubin_key", launch_cubin_key},
+                                            {"_launch.compile_log", launch_compile_log},
+                                            {NULL, NULL}};
 
 static void add_config_call(lua_State *L) {
   luaL_getmetatable(L, CONFIG_TYPE);

@@ -381,7 +381,7 @@ int launch_source(lua_State *L);
 int launch_ptx(lua_State *L);
 int launch_cubin(lua_State *L);
 int launch_sass(lua_State *L);
-int launch_cubin_key(lua_State *L); /* a function, _launch.cubin_key */
+int launch_cubin_key(lua_State *L);   /* a function, _launch.cubin_key */
 int launch_compile_log(lua_State *L); /* the same of _launch.compile_log */
 int launch_ir(lua_State *L);
 int launch_info(lua_State *L);

@@ -147,9 +147,7 @@ typedef enum CtSpin {
   CT_SPIN_ALONE /* it does not wait, and how it goes on depends on its own variables alone */
 } CtSpin;
 
-static inline bool ct_spin_waits(int64_t imm) {
-  return imm == CT_SPIN_WAIT || imm == CT_SPIN_WORK;
-}
+static inline bool ct_spin_waits(int64_t imm) { return imm == CT_SPIN_WAIT || imm == CT_SPIN_WORK; }
 
 /* Events that order warps. A watcher hears of each after it has taken place. */
 typedef enum CtSyncKind {
