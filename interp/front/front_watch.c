@@ -84,8 +84,8 @@ static void note_tables(lua_State *L, Front *f, const lua_Debug *ar) {
   }
 }
 
-/* What was rewritten, and what it calls at run time, note by themselves what they read. C functions, which are most
-   of the others, may be called. */
+/* What was rewritten, and the rewriter's runtime functions, note by themselves what they read. C functions, which are
+   most of the others, may be called. */
 static void watch_call(lua_State *L, lua_Debug *ar) {
   Front *f = front_of(L);
   lua_getinfo(L, "f", ar);

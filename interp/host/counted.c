@@ -38,9 +38,10 @@ int counted_call(lua_State *L, const char *name, int n, bool is_helper) {
     lua_remove(L, -2);
   }
   lua_insert(L, 1);
-  front_trust(L, is_helper ? 0 : 1);
-  lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, is_helper ? 0 : 1, end_call);
-  return end_call(L, LUA_OK, is_helper ? 0 : 1);
+  int trust = is_helper ? 0 : 1;
+  front_trust(L, trust);
+  lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, trust, end_call);
+  return end_call(L, LUA_OK, trust);
 }
 
 /* Upvalues as of counted. */

@@ -187,8 +187,8 @@ static lua_Integer scratch_field(lua_State *L, const char *name) {
 }
 
 /* scratch_begin(): takes turns between two scratches while calls follow each other in one region.
-   Returns whether somebody may still read this call's scratch: it is the first in a row, and neither the kernel's
-   first call nor outside of all loops and conditions. */
+   Returns whether somebody may still read this call's scratch: it is the first in a row, but not the kernel's first
+   call outside of loops and conditions. */
 static int lang_scratch_begin(lua_State *L) {
   const CtIr *ir = front_here(L, "block_reduce");
   push_scratches(L);

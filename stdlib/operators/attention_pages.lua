@@ -2,6 +2,7 @@
 -- and a table (n,B) has the pages of each sequence. A tile's `k`, as attention_tiles.lua has it, is
 -- then the number of its sequence, and not a first row.
 local pages = require "cuttle.attention_decode_pages"
+local derive = require "cuttle.derive"
 local M = {}
 
 local ATOM <const> = 8 -- rows after which a swizzle of shared memory begins anew
@@ -26,22 +27,16 @@ function M.row(variant, args, at, t, kv_head, k)
   return pages.row(variant, args, t, at.k, kv_head, k)
 end
 
--- {====== By TMA ======
-
--- Rows that lie in one page wherever they begin at a multiple of their number.
-local function rows_of_box(page_size, keys)
-  while page_size ~= 0 do keys, page_size = page_size, keys % page_size end
-  return keys
-end
+-- {====== By TMA: a box has rows that lie in one page wherever they begin at a multiple of them ======
 
 --- Do blocks come in boxes of few rows?
 function M.has_small_boxes(variant)
-  return variant.page_size ~= nil and rows_of_box(variant.page_size, variant.keys) < SMALL
+  return variant.page_size ~= nil and derive.gcd(variant.page_size, variant.keys) < SMALL
 end
 
 --- Why blocks of so many keys cannot come by TMA, or nil.
 function M.trouble(p, keys)
-  if p.page_size and rows_of_box(p.page_size, keys) % ATOM ~= 0 then
+  if p.page_size and derive.gcd(p.page_size, keys) % ATOM ~= 0 then
     return ("its kernel takes pages of multiples of %d keys"):format(ATOM)
   end
 end
@@ -60,7 +55,7 @@ end
 --- Functions load(of, s, full): a block of keys (keys,D), and of values, (D,keys) or if `raw` as
 --- keys, is on its way to s; and one that reads for a block's number where it lies, `of`.
 function M.loads(variant, args, at, kv_head, raw)
-  local rows = rows_of_box(variant.page_size, variant.keys)
+  local rows = derive.gcd(variant.page_size, variant.keys)
   local function by_rows(t, depth)
     local boxes = tile(tma_tensor(t), {rows, depth}, {_, _})
     return function(of, s, full)

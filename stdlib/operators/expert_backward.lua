@@ -2,7 +2,7 @@
 -- and up are computed again, unless the layer has kept them. In the order of the experts' rows:
 --   both   rows of gate and up            dhidden  dY's rows times down
 --   one kernel makes of them their gradients, the weighted hidden rows, and the gradients of the
---   routing weights; in place, but for rows that were kept
+--   routing weights: in place, unless the rows were kept
 --   products of groups of K give the gradients of the weights, whose rows of tokens and of dY are
 --   gathered before; one more product gives the tokens', which are added up as Y is
 local arguments = require "cuttle.arguments"

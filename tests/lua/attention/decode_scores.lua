@@ -28,6 +28,18 @@ local function with_parts(name, parts)
   return row
 end
 
+-- How far O and LSE are from the reference, each kernel run under check.
+local function distances(Q, K, V, options, config)
+  local R, RL = reference.attention_decode(Q, K, V, options)
+  options.config = config
+  local _, _, O, LSE, steps = decode.prepare(Q, K, V, options)
+  for _, step in ipairs(steps) do
+    step.launch.check = not on_gpu
+    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
+  end
+  return distance(O, R), distance(LSE, RL)
+end
+
 local H <const>, HK <const>, ROOM <const>, PAGE <const> = 4, 2, 96, 16
 local lengths <const> = {90, 0, 33, 1}
 local B <const> = #lengths
@@ -51,14 +63,7 @@ local function try(name, c)
     options.k, options.v = randn(dtype, shape), randn(dtype, shape)
   end
   if c.page then options.block_table = view(arange(i32, n), row_major{B, ROOM // PAGE}) end
-  local R, RL = reference.attention_decode(Q, K, V, options)
-  options.config = with_parts(name, c.parts or 1)
-  local _, _, O, LSE, steps = decode.prepare(Q, K, V, options)
-  for _, step in ipairs(steps) do
-    step.launch.check = not on_gpu
-    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
-  end
-  local off, off_lse = distance(O, R), distance(LSE, RL)
+  local off, off_lse = distances(Q, K, V, options, with_parts(name, c.parts or 1))
   assert(off < (dtype == f32 and 2e-5 or 2e-2) and off_lse < 1e-4,
     ("%s: O %g, LSE %g"):format(name, off, off_lse))
 end
@@ -112,14 +117,7 @@ local function try_latent(c)
     options.k_scale = rand(f32, row_major{n, 1, rows, 4}, 0.5, 1.0)
     options.v_scale = options.k_scale
   end
-  local R, RL = reference.attention_decode(Q, K, V, options)
-  options.config = with_parts(c.name, c.parts or 1)
-  local _, _, O, LSE, steps = decode.prepare(Q, K, V, options)
-  for _, step in ipairs(steps) do
-    step.launch.check = not on_gpu
-    step.kernel(step.launch)(table.unpack(step.args, 1, step.args.n))
-  end
-  local off, off_lse = distance(O, R), distance(LSE, RL)
+  local off, off_lse = distances(Q, K, V, options, with_parts(c.name, c.parts or 1))
   assert(off < 2e-2 and off_lse < (c.rope and 2e-3 or 1e-4),
     ("%s: O %g, LSE %g"):format(c.name, off, off_lse))
 end
