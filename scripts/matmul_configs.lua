@@ -3,9 +3,9 @@
 --   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [--groups] [words...]
 -- of a row's name. --families: one kernel of each template and element type, and all with scales.
 -- --groups: of products of groups. With --check it says nothing but what has a stack, or products
--- by wgmma that wait for each other. It compiles through the cache, and of a row's types that differ
--- in instructions only it compiles one. An error of a kernel, a stack or such a wait makes the exit
--- code 1. Then what the ledger knows to have none is not compiled again.
+-- by wgmma that wait for each other. It compiles through the cache, and of a row's types that
+-- differ in instructions only it compiles one. An error of a kernel, a stack or such a wait makes
+-- the exit code 1. Then what the ledger knows to have none is not compiled again.
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local ledger = require "ledger"
 local ct = require "cuttle"

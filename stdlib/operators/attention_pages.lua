@@ -27,7 +27,7 @@ function M.row(variant, args, at, t, kv_head, k)
   return pages.row(variant, args, t, at.k, kv_head, k)
 end
 
--- {====== By TMA: a box has rows that lie in one page wherever they begin at a multiple of them ======
+-- {====== By TMA. A box's rows divide those of a page and of a block ======
 
 --- Do blocks come in boxes of few rows?
 function M.has_small_boxes(variant)
