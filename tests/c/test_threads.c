@@ -128,8 +128,10 @@ static void test_interrupts(int sandbox) {
   cuttle_State *S = open_state(sandbox);
   OK(cuttle_dostring(S, coroutines, "=coroutines") == CUTTLE_OK, "functions are there");
   OK(cuttle_dostring(S,
-                     "x = zeros(f32, 1)\n"
-                     "spin = kernel('spin', function(x) while x[0] == 0.0 do x[0] = 0.0 end end)",
+                     "x = zeros(f32, 4)\n"
+                     "spin = kernel('spin', function(x)\n"
+                     "  while x[block_idx.x] == 0.0 do x[block_idx.x] = 0.0 end\n"
+                     "end)",
                      "=spin") == CUTTLE_OK,
      "a kernel is there");
   run_interrupted(S, "f()", 100, "a script that makes coroutines");
