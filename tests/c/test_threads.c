@@ -128,15 +128,16 @@ static void test_interrupts(int sandbox) {
   cuttle_State *S = open_state(sandbox);
   OK(cuttle_dostring(S, coroutines, "=coroutines") == CUTTLE_OK, "functions are there");
   OK(cuttle_dostring(S,
-                     "x = zeros(f32, 4)\n"
+                     "x = full(f32, 4, 1.0)\n"
                      "spin = kernel('spin', function(x)\n"
-                     "  while x[block_idx.x] == 0.0 do x[block_idx.x] = 0.0 end\n"
-                     "end)",
+                     "  while x[blockIdx.x] == 0.0 do x[blockIdx.x] = 0.0 end\n"
+                     "end){grid = 4, block = 64}\n"
+                     "spin(x) x = zeros(f32, 4)",
                      "=spin") == CUTTLE_OK,
      "a kernel is there");
   run_interrupted(S, "f()", 100, "a script that makes coroutines");
   run_interrupted(S, "while true do end", 20, "a loop");
-  run_interrupted(S, "spin{grid = 4, block = 64}(x)", 20, "a kernel");
+  run_interrupted(S, "spin(x)", 20, "a kernel");
   OK(cuttle_dostring(S, "f()", "=after") == CUTTLE_OK, "the state goes on");
   cuttle_close(S);
 }
