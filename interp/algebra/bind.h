@@ -145,7 +145,7 @@ void bind_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
 /* Of what is closed once: by its method `close`, if it has methods, by __close or by __gc. */
 void bind_new_handle(lua_State *L, const char *name, lua_CFunction close, const luaL_Reg *methods);
 
-/* Where __index is a function, completion reads what values have from the metatable (repl_complete.c):
+/* Where __index is a function, completion reads what values have from the metatable (complete.lua):
    methods from the table __methods, fields from the list __fields, which this one adds to the
    metatable at the top. `names` ends with NULL. */
 void bind_add_fields(lua_State *L, const char *const *names);

@@ -2,20 +2,12 @@
 #include "repl_files.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 enum { PATH_BYTES = 1024 };
-
-/* The folder that a path names with all up to its last '/': "" is this one. False: too long. */
-static bool folder_of(const char *path, size_t len, char folder[PATH_BYTES], size_t *base) {
-  *base = len;
-  while (*base > 0 && path[*base - 1] != '/') {
-    --*base;
-  }
-  return snprintf(folder, PATH_BYTES, "%.*s", (int)*base, path) < PATH_BYTES;
-}
 
 static bool is_folder(const char *folder, const char *name) {
   char path[2 * PATH_BYTES];
@@ -24,19 +16,29 @@ static bool is_folder(const char *folder, const char *name) {
          stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-void files_each(const char *path, size_t len, FileFn fn, void *ud) {
-  char folder[PATH_BYTES];
-  size_t base;
-  DIR *dir = folder_of(path, len, folder, &base) ? opendir(*folder == '\0' ? "." : folder) : NULL;
-  if (dir == NULL) {
-    return;
-  }
+/* Adds to the list at the top what `base` lacks of each name in the folder. */
+static void add_rests(lua_State *L, DIR *dir, const char *folder, const char *base) {
+  size_t len = strlen(base);
+  lua_Integer n = 0;
   for (struct dirent *e = readdir(dir); e != NULL; e = readdir(dir)) {
-    bool is_hidden = e->d_name[0] == '.' && base == len;
-    if (!is_hidden && strncmp(e->d_name, path + base, len - base) == 0 &&
-        strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-      fn(ud, e->d_name + (len - base), is_folder(folder, e->d_name));
+    const char *name = e->d_name;
+    bool is_hidden = name[0] == '.' && len == 0;
+    if (!is_hidden && strncmp(name, base, len) == 0 && strcmp(name, ".") != 0 &&
+        strcmp(name, "..") != 0) {
+      lua_pushfstring(L, "%s%s", name + len, is_folder(folder, name) ? "/" : "");
+      lua_rawseti(L, -2, ++n);
     }
   }
-  closedir(dir);
+}
+
+void files_push(lua_State *L, const char *path) {
+  char folder[PATH_BYTES];
+  const char *slash = strrchr(path, '/'), *base = slash == NULL ? path : slash + 1;
+  bool fits = snprintf(folder, PATH_BYTES, "%.*s", (int)(base - path), path) < PATH_BYTES;
+  DIR *dir = fits ? opendir(*folder == '\0' ? "." : folder) : NULL;
+  lua_newtable(L);
+  if (dir != NULL) {
+    add_rests(L, dir, folder, base);
+    closedir(dir);
+  }
 }

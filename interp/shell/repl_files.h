@@ -2,13 +2,10 @@
 #ifndef CUTTLE_REPL_FILES_H
 #define CUTTLE_REPL_FILES_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <lua.h>
 
-/* What the path lacks of a file's name, and whether that is a folder. */
-typedef void (*FileFn)(void *ud, const char *rest, bool is_folder);
-
-/* Calls fn for each file whose path begins with the `len` bytes at `path`; hidden ones only after a dot. */
-void files_each(const char *path, size_t len, FileFn fn, void *ud);
+/* Pushes the list of what the path lacks of each file's name, with a '/' after a folder's; hidden ones only after a
+   dot [-0, +1, m]. */
+void files_push(lua_State *L, const char *path);
 
 #endif
