@@ -103,8 +103,8 @@ local limits <const> = {
     "emit_constant.c MAX_LINE", "launch_map.c MAX_KEPT",
     "bind_device.c MAX_REPS", "bind_search.c MAX_NAME", "source_load.c MAX_TEXTS",
     "rewrite_sets.c MAX_SET_BYTES", "bind_box.c MAX_ANCESTORS", "ir_check.c MAX_FINDINGS",
-    "launch_time.c MAX_PENDING", "repl_complete.c MAX_STEPS", "repl_print.c MAX_DRAWN_CELLS",
-    "repl_print.c MAX_DRAWN_PANELS", "storage_mirror.c MAX_SLOTS",
+    "launch_time.c MAX_PENDING", "repl_print.c MAX_DRAWN_CELLS",
+    "storage_mirror.c MAX_SLOTS",
   },
 
   -- What hardware, Lua or a table in the sources fixes: nothing is beyond.
