@@ -4,6 +4,7 @@
 -- without them it skips.
 --   cuttle scripts/cubin_beside_nvdisasm.lua [SM,SM...] [SCRIPT...]      TAP; default: all examples
 package.path = "tests/support/?.lua;" .. package.path
+local cubin = require "cuttle.cubin"
 local internal = require "internal"
 local replace_exit = os.exit
 
@@ -68,7 +69,7 @@ end
 
 local function read(image)
   local list = {}
-  for i, a in ipairs(internal.watch.cubin_accesses(image)) do
+  for i, a in ipairs(cubin.accesses(image)) do
     list[i] = ("%04x %s %s %d %s:%d"):format(a.at, a.op, a.space, a.bits, a.file, a.line)
   end
   return list

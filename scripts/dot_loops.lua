@@ -6,6 +6,7 @@
 local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;" .. package.path
 local found, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local machine_code = require "cuttle.cubin"
 assert(found)
 local sass = require "cuttle.sass"
 local is_emitting, sm = internal.launch.emit_sm()
@@ -131,7 +132,7 @@ local function loop_of(k, name, c)
   end
   local counts, n = sass.loop_kinds(assert(cubin, why), name)
   return { counts = counts, n = n,
-           registers = (internal.watch.profile_registers(source, sm, name, {})),
+           registers = (machine_code.resources_of(source, sm, name, {})),
            ahead = sass.count_before(cubin, name, "LDSM", { HMMA = true, IMMA = true }) }
 end
 

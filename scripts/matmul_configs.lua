@@ -11,6 +11,7 @@ local ledger = require "ledger"
 local ct = require "cuttle"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local machine_code = require "cuttle.cubin"
 local configs, measured = require "cuttle.matmul_choice", require "configs"
 local operator = require "cuttle.matmul"
 
@@ -72,11 +73,11 @@ local function measure(launch, args, symbol)
     if not ok then return nil, cubin end
     local log = internal.launch.compile_log(launch, table.unpack(args))
     if log:find(SERIAL) then return nil, log end
-    registers, stack = internal.watch.cubin_registers(cubin, symbol)
+    registers, stack = machine_code.resources(cubin, symbol)
   else
     local source = launch:source(table.unpack(args))
     local flags = { "-DCUTTLE_RUN=" .. math.random(1 << 30) } -- not the cache
-    registers, stack = internal.watch.profile_registers(source, sm, symbol, flags)
+    registers, stack = machine_code.resources_of(source, sm, symbol, flags)
   end
   return registers, stack, os.clock() - began
 end

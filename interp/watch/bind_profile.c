@@ -10,7 +10,6 @@
 #include "interp/launch/watcher.h"
 #include "interp/state/fields.h"
 #include "runtime/device/nvrtc.h"
-#include "runtime/device/nvrtc_cubin.h"
 #include "runtime/watch/profile.h"
 #include "runtime/watch/profile_merge.h"
 #include "watch_source.h"
@@ -393,7 +392,7 @@ static int session_waves(lua_State *L) {
   return 1;
 }
 
-/* --- registers ------------------------------------------------------------------------------------------- */
+/* --- code ------------------------------------------------------------------------------------------------ */
 
 /* Compiles the arguments (source, sm, symbol, options), through the cache. False: nil and why were pushed. */
 static bool compile(lua_State *L, CtNvrtcOutput *output) {
@@ -466,41 +465,15 @@ static int profile_cubin(lua_State *L) {
   return 1;
 }
 
-/* _watch.cubin_registers(image, symbol) -> registers, bytes of stack; or nil and why. */
-static int cubin_registers(lua_State *L) {
-  size_t len;
-  CtCubinInfo info;
-  const char *image = luaL_checklstring(L, 1, &len);
-  if (!ct_cubin_info(image, len, luaL_checkstring(L, 2), &info)) {
-    luaL_pushfail(L);
-    lua_pushliteral(L, "the cubin does not say");
-    return 2;
-  }
-  lua_pushinteger(L, info.registers);
-  lua_pushinteger(L, info.stack_bytes);
-  return 2;
-}
-
-/* _watch.profile_registers(source, sm, symbol, options) -> as _watch.cubin_registers, of its cubin. */
-static int profile_registers(lua_State *L) {
-  lua_settop(L, 4);
-  if (profile_cubin(L) == 2) {
-    return 2;
-  }
-  lua_replace(L, 1);
-  lua_pushvalue(L, 3);
-  lua_replace(L, 2);
-  return cubin_registers(L);
-}
-
 /* --- opening --------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
 static const luaL_Reg functions[] = {
-    {"_watch.profile_begin", profile_begin},     {"_watch.profile_registers", profile_registers},
-    {"_watch.profile_compile", profile_compile}, {"_watch.profile_cubin", profile_cubin},
-    {"_watch.cubin_registers", cubin_registers}, {NULL, NULL}};
+    {"_watch.profile_begin", profile_begin},
+    {"_watch.profile_compile", profile_compile},
+    {"_watch.profile_cubin", profile_cubin},
+    {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);

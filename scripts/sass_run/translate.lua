@@ -4,7 +4,7 @@
 -- It reads what nvdisasm shows, and knows what kernels for sm_80 to sm_90 have, without TMA and
 -- wgmma. What it does not know stops the run, should it be reached.
 package.path = "tests/support/?.lua;./?.lua;" .. package.path
-local internal = require "internal"
+local cubin = require "cuttle.cubin"
 local operands = require "scripts.sass_run.operands"
 local known = require "scripts.sass_run.instructions"
 
@@ -46,7 +46,7 @@ end
 local function list_accesses(image, list, path)
   local file <close>, here, n = assert(io.open(path, "w")), {}, 0
   for _, x in ipairs(list) do here[x.at] = true end
-  for _, a in ipairs(internal.watch.cubin_accesses(image)) do
+  for _, a in ipairs(cubin.accesses(image)) do
     local spaces = a.op == "copy" and { "global", "shared" } or { a.space }
     known.access_of[a.at] = here[a.at] and n
     for _, space in ipairs(here[a.at] and spaces or {}) do

@@ -1,16 +1,15 @@
 -- sass.lua: what an assembled kernel is like: its instructions, those of its hot loop and the
--- script lines that they are of, out of a cubin for sm_70 and later. An instruction has 128 bits,
--- from the lowest on: 12 bits of opcode, of which the upper 3 say where the operands come from; a
--- branch's offset in words, 8 bits from 16 on and 48 from 34 on; from bit 105 on what the assembler
--- planned: 4 bits are the cycles until the next instruction of this warp, and the 6 bits from 116
--- on say for which barriers of earlier loads and the like it waits. NVIDIA documents none of it:
--- nvdisasm shows the same.
+-- script lines that they are of, out of a cubin for sm_70 and later. cubin.lua says where an
+-- instruction's 128 bits have the operation and the like. The upper 3 of 12 bits of opcode say
+-- where the operands come from. From bit 105 on stands what the assembler planned: 4 bits are the
+-- cycles until the next instruction of this warp, and the 6 bits from 116 on say for which barriers
+-- of earlier loads and the like it waits. NVIDIA documents none of it: nvdisasm shows the same.
 --   M.lines(image, symbol, chunks)   its hot loop by script lines
 --   M.text(image, symbol, chunks)    all of its instructions, below the lines that they are of
 -- Also figures of the hot loop: hot_loop, loop_kinds, count_before, bank_conflicts, planned_cycles.
-local internal = ...
 local lists = require "cuttle.lists"
 local machine = require "cuttle.profile_machine"
+local machine_code = require "cuttle.cubin"
 local plural = require "cuttle.plural"
 local sources = require "cuttle.source_lines"
 local M = {}
@@ -57,9 +56,7 @@ local is_math <const> = { FFMA = true, FADD = true, FMUL = true, HMMA = true, IM
 
 local FFMA <const>, ALL_REGISTERS <const>, NO_REGISTER <const> = 0x023, 1, 255
 local N_BANKS <const> = 2
--- Before sm_90, 48 bits are all of a branch's offset. From sm_100 on some codes mean another
--- instruction.
-local NEW_BRANCHES <const>, NEW_CODES <const> = 90, 100
+local NEW_CODES <const> = 100 -- from sm_100 on some codes mean another instruction
 
 -- What is another instruction from sm_100 on.
 local newer <const> = { [0x035] = "IADD" }
@@ -73,12 +70,6 @@ end
 local function name_of(opcode, sm)
   if sm >= NEW_CODES and newer[opcode] then return newer[opcode] end
   return kinds[opcode] or uniform[opcode] or others[opcode] or ("0x%03x"):format(opcode)
-end
-
--- The offset of a branch in words: its upper 48 bits.
-local function upper(low, high)
-  local offset = (low >> 34 | high << 30) & 0xffffffffffff
-  return offset >= 1 << 47 and offset - (1 << 48) or offset
 end
 
 -- The registers that a multiply-add of floats reads, {a, b, c}, and which of them the operand cache
@@ -119,11 +110,7 @@ local function decode(text, sm)
     local low, high = string.unpack("<I8I8", text, at)
     local opcode = low & 0x1ff
     local to
-    if opcode == BRANCH then
-      local offset = upper(low, high)
-      if sm >= NEW_BRANCHES then offset = offset << 8 | low >> 16 & 0xff end
-      to = (at // 16 + 1) + offset // 4
-    end
+    if opcode == BRANCH then to = machine_code.target_of(low, high, at - 1, sm) // 16 end
     list[#list + 1] = { kind = kind_of(opcode, sm), name = name_of(opcode, sm),
                         cycles = high >> 41 & 15, waits = high >> 52 & 63 ~= 0, to = to,
                         from = operands(low, high) }
@@ -161,7 +148,7 @@ end
 -- How often each kind stands in the hot loop of a kernel in a cubin; first and last of its
 -- instructions; all of them. Nothing if the cubin does not have the kernel.
 local function count_kinds(cubin, symbol)
-  local code, _, _, _, sm = internal.watch.cubin_code(cubin, symbol)
+  local code, sm = machine_code.code(cubin, symbol)
   if code == nil then return nil end
   local list = decode(code, sm)
   local first, last = hot_loop(list)
@@ -174,7 +161,7 @@ local function count_kinds(cubin, symbol)
 end
 
 --- Registers and bytes of stack of a thread; nil and why.
-function M.resources(cubin, symbol) return internal.watch.cubin_registers(cubin, symbol) end
+M.resources = machine_code.resources
 
 --- The counts of kinds, and how many instructions there are.
 function M.loop_kinds(cubin, symbol)
@@ -234,9 +221,9 @@ end
 -- whether that is a loop. Nothing if the cubin does not have the kernel. Without a symbol it is the
 -- first kernel.
 local function placed(cubin, symbol, chunks)
-  local code, paths, lines, name, sm = internal.watch.cubin_code(cubin, symbol)
+  local code, sm, name = machine_code.code(cubin, symbol)
   if code == nil then return nil end
-  local list, known = decode(code, sm), {}
+  local list, known, paths, lines = decode(code, sm), {}, machine_code.places(cubin, symbol)
   for i, instruction in ipairs(list) do
     local path = paths[i]
     known[path] = known[path] or machine.chunk_of(path, chunks) or path:match "[^/\\]*$"

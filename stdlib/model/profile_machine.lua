@@ -10,6 +10,7 @@
 --                         mem.asked has what the CUDA C asks for. Without a cubin mem.widest has
 --                         what the widest level is, where it differs.
 local internal = ...
+local cubin = require "cuttle.cubin"
 local lists = require "cuttle.lists"
 local M = {}
 
@@ -85,7 +86,7 @@ end
 function M.registers(program, sm)
   local image, why = image_of(program, sm)
   if not image then return nil, why end
-  return internal.watch.cubin_registers(image, program.symbol)
+  return cubin.resources(image, program.symbol)
 end
 
 --- The instructions of a program's cubin by operation and line ("chunk:12"): how many have each
@@ -94,7 +95,7 @@ function M.read(program, sm)
   local image, why = image_of(program, sm)
   if not image then return nil, why end
   local found, chunks, known = {}, chunks_of(program), {}
-  for _, access in ipairs(internal.watch.cubin_accesses(image)) do
+  for _, access in ipairs(cubin.accesses(image)) do
     local path = access.folder .. "/" .. access.file
     known[path] = known[path] or M.chunk_of(path, chunks) or "?"
     local place = known[path] == "?" and "?" or ("%s:%d"):format(known[path], access.line)

@@ -7,6 +7,7 @@
 --   ms      of one call
 local compare = require "cuttle.compare"
 local lists = require "cuttle.lists"
+local machine_code = require "cuttle.cubin"
 local model = require "cuttle.predict"
 local race = require "cuttle.race"
 local tiles = require "cuttle.tiles"
@@ -332,7 +333,7 @@ local can_compile
 local function has_compiler()
   if can_compile == nil then
     local empty = 'extern "C" __global__ void empty() {}'
-    can_compile = internal.watch.profile_registers(empty, 90, "empty", {}) ~= nil
+    can_compile = machine_code.resources_of(empty, 90, "empty", {}) ~= nil
   end
   return can_compile
 end

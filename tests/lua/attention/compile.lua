@@ -6,6 +6,7 @@ local shell = dofile "tests/support/shell.lua"
 local path <const> = shell.file [==[
 package.path = "tests/support/?.lua;scripts/?.lua;" .. package.path
 local internal, attention_of = require "internal", require "cuttle.attention"
+local machine_code = require "cuttle.cubin"
 local ledger = require "ledger"
 local cases = {["90a"] = {{"hopper 192x80", 128, true, false, registers = 128},
     {"hopper 192x128", 64, false, true, registers = 128},
@@ -23,7 +24,7 @@ for _, case in ipairs(cases[arg[1]]) do
   local key, name = ledger.key(launch, table.unpack(step.args)), "attention with lse: " .. case[1]
   local registers, stack = case.registers, 0
   if not ledger.has(key, name, registers .. " registers") then
-    registers, stack = internal.watch.profile_registers(launch:source(table.unpack(step.args)), sm,
+    registers, stack = machine_code.resources_of(launch:source(table.unpack(step.args)), sm,
       "attention_" .. dtype.name, {})
   end
   if stack == 0 then ledger.note(key, name, registers .. " registers") end

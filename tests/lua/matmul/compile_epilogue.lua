@@ -6,7 +6,7 @@ local script = shell.file [[
 package.path = "scripts/?.lua;" .. package.path
 local sm = tonumber(arg[1])
 local ledger = require "ledger"
-local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local machine_code = require "cuttle.cubin"
 local operator = require "cuttle.matmul"
 local function ending(v, e)
   e.pre, e.norm, e.peak = v, v * v, abs(v)
@@ -18,7 +18,7 @@ local function look_at(launch, args, config)
   if ledger.has(key, title, "no stack") then return end
   local source = launch:source(table.unpack(args))
   local name = source:match "__launch_bounds__%b()%s+([%w_]+)"
-  local registers, stack = internal.watch.profile_registers(source, sm, name, {})
+  local registers, stack = machine_code.resources_of(source, sm, name, {})
   if registers == nil and not stack:find("cannot load", 1, true) then print(config, stack) end
   if registers and stack > 0 then print(config, name, stack, "bytes of stack") end
   if stack == 0 then ledger.note(key, title, "no stack") end

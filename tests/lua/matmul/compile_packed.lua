@@ -4,7 +4,7 @@ local shell = dofile "tests/support/shell.lua"
 local script = shell.file [[
 package.path = "scripts/?.lua;" .. package.path
 local ledger = require "ledger"
-local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local machine_code = require "cuttle.cubin"
 local packed = require "cuttle.packed_weights"
 local operator = require "cuttle.matmul"
 local function check(name, m, T, config, G)
@@ -25,7 +25,7 @@ local function check(name, m, T, config, G)
       local cubin = launch:cubin(table.unpack(step.args))
       local symbol = launch:source(table.unpack(step.args)):match
         "__launch_bounds__%b()%s*([%w_]+)%("
-      local registers, stack = internal.watch.cubin_registers(cubin, symbol)
+      local registers, stack = machine_code.resources(cubin, symbol)
       if stack ~= 0 then print(name, m, T, registers, stack) end
       if stack == 0 then ledger.note(key, title, "no stack") end
     end

@@ -4,7 +4,7 @@
 local shell = dofile "tests/support/shell.lua"
 local script = shell.file [[
 package.path = "scripts/?.lua;" .. package.path
-local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
+local machine_code = require "cuttle.cubin"
 local ledger = require "ledger"
 local gather = require "cuttle.gather_matmul"
 local function tensor_of(m, n) return tensor(bf16, row_major{m, n}) end
@@ -14,7 +14,7 @@ local function look(step, name)
   local launch = step.kernel(step.launch)
   local key = ledger.key(launch, table.unpack(step.args))
   if ledger.has(key, name, "no stack") then return end
-  local registers, stack = internal.watch.profile_registers(launch:source(table.unpack(step.args)),
+  local registers, stack = machine_code.resources_of(launch:source(table.unpack(step.args)),
     90, "matmul_bf16", {})
   if registers == nil and not stack:find("cannot load", 1, true) then print(stack) end
   if registers and stack > 0 then print(name, stack, "bytes of stack") end

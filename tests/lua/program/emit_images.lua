@@ -3,7 +3,7 @@
 package.path = "tests/support/?.lua;" .. package.path
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
-local internal = require "internal"
+local cubin = require "cuttle.cubin"
 
 local function run(command)
   local text, code = shell.cuttle(command)
@@ -67,7 +67,8 @@ tap.is(places(read(folder .. "/" .. product)), "own.lua:11",
 
 -- How many instructions of a cubin are of the script, and how many are not.
 local function count_lines(name)
-  local code, paths, numbers = internal.watch.cubin_code(read(("%s/%s.cubin"):format(folder, name)))
+  local image = read(("%s/%s.cubin"):format(folder, name))
+  local code, paths, numbers = cubin.code(image), cubin.places(image)
   local n, others = #code // 16, 0
   for i = 1, n do
     if numbers[i] == 0 or not paths[i]:find "/own%.lua$" then others = others + 1 end

@@ -48,7 +48,7 @@ tap.is(kept("A100", {1 / 3, 1, 1}), "n=1 0.3333 A100 predicted", "four digits")
 
 local empty <const> = 'extern "C" __global__ void empty() {}'
 package.path = "tests/support/?.lua;" .. package.path
-if not require "internal".watch.profile_registers(empty, 80, "empty", {}) then
+if not require "cuttle.cubin".resources_of(empty, 80, "empty", {}) then
   tap.skip("the script", "no NVRTC")
   tap.done()
 end

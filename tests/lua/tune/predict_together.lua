@@ -5,6 +5,7 @@ local folder = dofile "tests/support/folder.lua"
 local here, program = folder.absolute ".", folder.absolute(arg[-1])
 local head = ('package.path = "%s/tests/support/?.lua;" .. package.path\n'):format(here) .. [[
 local internal = require "internal"
+local machine_code = require "cuttle.cubin"
 local judging = require "cuttle.tune_judge"
 local predict = require "cuttle.predict"
 device "cpu"
@@ -114,7 +115,7 @@ else
   add(4, "one", "a", {})
   local most = 0
   print(internal.watch.profile_compile(jobs, 90, function(n) most = n return true end), most <= 15)
-  print((select(2, internal.watch.profile_registers("one", 90, "a", {"-O1"}))))
+  print((select(2, machine_code.resources_of("one", 90, "a", {"-O1"}))))
   print(n_files())
   ]], ("CUTTLE_NVRTC='%s' FAKE_NVRTC_LOG=log"):format(fake))
   tap.is(out, "15\ttrue\nthe cubin does not say\n4\n", "fifteen jobs are done")
