@@ -98,15 +98,23 @@ static int source_gc(lua_State *L) {
   return 0;
 }
 
+/* Pushes what Lua makes of the text at the top, or a message. */
+static int push_main(lua_State *L, const lua_Debug *ar) {
+  size_t len;
+  const char *text = lua_tolstring(L, -1, &len);
+  return src_push_main(L, ar->source, ar->srclen, -1) ? LUA_OK
+                                                      : luaL_loadbufferx(L, text, len, "=", "t");
+}
+
 /* Gives the Source at the top its parse and bytecode, from its text. A text without memory for it is
    not taken for one that has no parse, which would be remembered. */
-static void read_text(lua_State *L, Source *s, const char *shown) {
+static void read_text(lua_State *L, Source *s, const lua_Debug *ar) {
   size_t len;
   lua_getiuservalue(L, -1, TEXT_VALUE);
   const char *text = lua_tolstring(L, -1, &len);
-  const char *name = lua_pushstring(L, shown);
+  const char *name = lua_pushstring(L, ar->short_src);
   lua_setiuservalue(L, -3, NAME_VALUE);
-  int loaded = luaL_loadbufferx(L, text, len, "=", "t");
+  int loaded = push_main(L, ar);
   CtStatus parsed =
       loaded == LUA_OK ? rw_parse(alloc_of(L), text, len, name, &s->chunk, NULL) : CT_EINVAL;
   if (loaded == LUA_ERRMEM || parsed == CT_ENOMEM) {
@@ -146,7 +154,8 @@ static bool is_shown_as(lua_State *L, const char *shown) { /* the Source at the 
 
 /* Pushes the Source of the text at the top, which stays below. A text that was loaded under a second
    name is there a second time, under a key of both. */
-static void push_source(lua_State *L, const char *shown) {
+static void push_source(lua_State *L, const lua_Debug *ar) {
+  const char *shown = ar->short_src;
   push_table(L, &sources_key, "v");
   lua_pushvalue(L, -2); /* stack: text, sources, key */
   bool known = push_known(L);
@@ -162,7 +171,7 @@ static void push_source(lua_State *L, const char *shown) {
     Source *s = push_empty_source(L);
     lua_pushvalue(L, -4);
     lua_setiuservalue(L, -2, TEXT_VALUE);
-    read_text(L, s, shown);
+    read_text(L, s, ar);
     lua_pushvalue(L, -2);
     lua_pushvalue(L, -2);
     lua_rawset(L, -5);
@@ -281,7 +290,7 @@ static bool is_in_source(lua_State *L, int f, int dump, const lua_Debug *ar, siz
 /* Tries the text at the top, which it replaces by its Source if the function is in it, else pops.
    */
 static bool try_text(lua_State *L, int f, int dump, const lua_Debug *ar, size_t *fn) {
-  push_source(L, ar->short_src);
+  push_source(L, ar);
   if (is_in_source(L, f, dump, ar, fn)) {
     lua_remove(L, -2);
     return true;

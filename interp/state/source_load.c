@@ -1,5 +1,5 @@
 /* source_load.c: loads chunks and keeps their texts, in a table of the registry: chunk name -> list of
-   texts, newest first. Texts that were not loaded but are only shown have a table of their own: chunk as
+   texts, newest first; at 0 the function that Lua made of the first, if src_load did. Texts that were not loaded but are only shown have a table of their own: chunk as
    messages say it -> text. */
 #include "source_load.h"
 
@@ -46,9 +46,10 @@ static void expect_dependent(lua_State *L, const char *text) {
   }
 }
 
-/* Keeps `text` as source of chunks called `chunkname`. The latest few texts of a name are kept; one
-   that is its own name need not be, nor a file that will not change [-0, +0, m]. */
-static void remember(lua_State *L, const char *chunkname, const char *text, size_t len) {
+/* Keeps `text` as source of chunks called `chunkname`, and the function at `main` that Lua made of it; 0: nobody will
+   ask for that. The latest few texts of a name are kept; one that is its own name need not be, nor a file that will
+   not change [-0, +0, m]. */
+static void remember(lua_State *L, const char *chunkname, const char *text, size_t len, int main) {
   expect_dependent(L, text);
   if (strlen(chunkname) == len && memcmp(chunkname, text, len) == 0) {
     return; /* its own name */
@@ -65,6 +66,12 @@ static void remember(lua_State *L, const char *chunkname, const char *text, size
   if (!is_first(L)) {
     prepend(L);
   }
+  if (main != 0) {
+    lua_pushvalue(L, main);
+  } else {
+    lua_pushnil(L);
+  }
+  lua_rawseti(L, -2, 0);
   lua_pop(L, 3);
 }
 
@@ -91,6 +98,21 @@ bool src_push_texts(lua_State *L, const char *chunkname, size_t len) {
   lua_remove(L, -2);
   lua_pop(L, has ? 0 : 1);
   return has;
+}
+
+bool src_push_main(lua_State *L, const char *chunkname, size_t len, int text) {
+  text = lua_absindex(L, text);
+  int top = lua_gettop(L);
+  if (src_push_texts(L, chunkname, len)) {
+    lua_rawgeti(L, -1, 1);
+    if (lua_rawequal(L, -1, text) && lua_rawgeti(L, -2, 0) == LUA_TFUNCTION) {
+      lua_replace(L, top + 1);
+      lua_settop(L, top + 1);
+      return true;
+    }
+  }
+  lua_settop(L, top);
+  return false;
 }
 
 void src_show(lua_State *L, const char *chunk, const char *text, size_t len) {
@@ -197,7 +219,7 @@ static bool is_whole(const char *chunkname) {
 int src_load(lua_State *L, const char *text, size_t len, const char *chunkname, const char *mode) {
   int status = luaL_loadbufferx(L, text, len, chunkname, mode);
   if (status == LUA_OK && is_text(text, len)) {
-    remember(L, chunkname, text, len);
+    remember(L, chunkname, text, len, lua_gettop(L));
     check_text(L, -1, text, len);
   }
   if (status == LUA_ERRSYNTAX) {
@@ -210,7 +232,7 @@ int src_load_known(lua_State *L, const char *text, size_t len, const char *chunk
                    const char *binary, size_t n) {
   int status = luaL_loadbufferx(L, binary, n, chunkname, "b");
   if (status == LUA_OK) {
-    remember(L, chunkname, text, len);
+    remember(L, chunkname, text, len, lua_gettop(L));
   }
   return status;
 }
@@ -299,7 +321,7 @@ static int load(lua_State *L) {
   const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &len) : NULL;
   if (text != NULL && is_text(text, len) && lua_isfunction(L, n + 1)) {
     if (n >= 2 && lua_isstring(L, 2)) {
-      remember(L, lua_tostring(L, 2), text, len);
+      remember(L, lua_tostring(L, 2), text, len, 0);
     }
     if (n < 4) { /* its globals are the globals */
       check_text(L, n + 1, text, len);
@@ -321,7 +343,7 @@ static void remember_file(lua_State *L, const char *path, bool has_globals) {
   const char *text = lua_tolstring(L, -1, &len);
   if (is_text(text, len)) {
     lua_pushfstring(L, "@%s", path);
-    remember(L, lua_tostring(L, -1), text, len);
+    remember(L, lua_tostring(L, -1), text, len, 0);
     lua_pop(L, 1);
     if (has_globals) {
       overwrite_check(L, path, text, len);

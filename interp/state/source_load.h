@@ -31,6 +31,9 @@ void src_wrap_loaders(lua_State *L);
 /* The texts of the chunks of that name, as lua_load takes it: a list, newest first; false, and nothing is
    pushed, where there are none [-0, +0..1, m]. */
 bool src_push_texts(lua_State *L, const char *chunkname, size_t len);
+/* The function that Lua made of the text at that index, if it is the first of these and src_load loaded it
+   [-0, +0..1, m]. */
+bool src_push_main(lua_State *L, const char *chunkname, size_t len, int text);
 
 /* The Lua text of the file; false, and nothing is pushed, where it cannot be read [-0, +0..1, m]. */
 bool src_push_file(lua_State *L, const char *path);
