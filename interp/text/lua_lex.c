@@ -30,6 +30,8 @@ static const Word words[] = {
 #include "lua_tokens.def"
 };
 
+enum { N_CHARS = 256, NO_MARK = CT_ARRAY_LEN(marks) };
+
 typedef struct Lexer {
   CtArena *arena;
   LxTokens *out;
@@ -38,6 +40,7 @@ typedef struct Lexer {
   size_t pos;
   int line;
   CtErr *err;
+  unsigned char first_mark[N_CHARS]; /* by character: the first of the marks that begin with it */
 } Lexer;
 
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
@@ -318,19 +321,35 @@ static CtStatus lex_word(Lexer *x, LxToken *t) {
     len++;
   }
   x->pos += len;
-  t->kind = word_kind(s, len);
-  if (t->kind == LX_NAME) {
-    t->sym = lx_intern(x->arena, x->out, s, len);
-    return t->sym == NULL ? ct_fail_nomem(x->err) : CT_OK;
+  LxSym *sym = lx_intern(x->arena, x->out, s, len);
+  if (sym == NULL) {
+    return ct_fail_nomem(x->err);
   }
+  t->kind = sym->kind;
+  t->sym = t->kind == LX_NAME ? sym : NULL;
   return CT_OK;
 }
 
+static void index_marks(Lexer *x) {
+  memset(x->first_mark, NO_MARK, sizeof x->first_mark);
+  for (size_t i = CT_ARRAY_LEN(marks); i-- > 0;) {
+    x->first_mark[(unsigned char)marks[i].s[0]] = (unsigned char)i;
+  }
+}
+
+/* The length of the mark if it stands at the position, else 0. */
+static size_t mark_here(const Lexer *x, const char *mark) {
+  size_t n = 0;
+  while (mark[n] != '\0' && peek(x, n) == mark[n]) {
+    n++;
+  }
+  return mark[n] == '\0' ? n : 0;
+}
+
 static CtStatus lex_mark(Lexer *x, LxToken *t) {
-  const char *s = x->s + x->pos;
-  for (size_t i = 0; i < CT_ARRAY_LEN(marks); i++) {
-    size_t len = marks[i].s[0] == s[0] ? strlen(marks[i].s) : 0;
-    if (len > 0 && x->len - x->pos >= len && memcmp(s, marks[i].s, len) == 0) {
+  for (size_t i = x->first_mark[peek(x, 0)]; i < NO_MARK; i++) {
+    size_t len = mark_here(x, marks[i].s);
+    if (len > 0) {
       x->pos += len;
       t->kind = marks[i].kind;
       return CT_OK;
@@ -401,7 +420,7 @@ LxSym *lx_intern(CtArena *arena, LxTokens *t, const char *s, size_t len) {
   if (y == NULL || copy == NULL) {
     return NULL;
   }
-  *y = (LxSym){.s = copy, .len = (uint32_t)len, .hash = h, .next = *at};
+  *y = (LxSym){.s = copy, .kind = word_kind(s, len), .len = (uint32_t)len, .hash = h, .next = *at};
   *at = y;
   t->n_syms++;
   return y;
@@ -414,6 +433,7 @@ CtStatus lx_run(CtArena *arena, const char *text, size_t len, const char *chunk,
   if (len >= MAX_TEXT) {
     return refuse(&x, "the text is longer than 1 GiB");
   }
+  index_marks(&x);
   CtStatus st = CT_OK;
   while (st == CT_OK && (out->n == 0 || out->toks[out->n - 1].kind != LX_EOF)) {
     st = add_token(&x);

@@ -19,8 +19,9 @@ typedef enum LxKind {
 
 struct LpVar;
 
-typedef struct LxSym { /* an interned name */
+typedef struct LxSym { /* an interned name, or a reserved word */
   const char *s;       /* NUL-terminated */
+  LxKind kind;         /* LX_NAME, or the word's */
   uint32_t len;
   uint32_t hash;
   struct LxSym *next; /* in its hash chain */
@@ -46,7 +47,7 @@ typedef struct LxTokens {
   size_t n_syms;
 } LxTokens;
 
-/* The one LxSym of a name, made in `arena` (that of lx_run) if new; NULL when out of memory. */
+/* The one LxSym of a word, made in `arena` (that of lx_run) if new; NULL when out of memory. */
 LxSym *lx_intern(CtArena *arena, LxTokens *t, const char *s, size_t len);
 
 /* Cuts `text` into tokens; names live in `arena`, the rest until lx_clear. text must live as long.
