@@ -14,9 +14,21 @@ typedef struct Bits {
   unsigned n_held;
 } Bits;
 
-/* So that n bits are held, n <= 32. Bits fill bytes from the lowest one on. */
-static void hold(Bits *b, unsigned n) {
-  while (b->n_held < n) {
+enum { MOST_BITS = 32 }; /* of a symbol and what follows it: 9, 5, 5 and 13 */
+
+/* Four bytes from p on, the first one lowest. */
+static uint64_t four(const unsigned char *p) {
+  return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+}
+
+/* So that MOST_BITS are held. Bits fill bytes from the lowest one on. */
+static void hold(Bits *b) {
+  if (b->n_held < MOST_BITS && b->at < b->n && b->n - b->at >= 4) {
+    b->held |= four(b->bytes + b->at) << b->n_held;
+    b->at += 4;
+    b->n_held += 32;
+  }
+  while (b->n_held < MOST_BITS) {
     uint64_t byte = b->at < b->n ? b->bytes[b->at] : 0;
     b->at++;
     b->held |= byte << b->n_held;
@@ -29,8 +41,8 @@ static void drop(Bits *b, unsigned n) {
   b->n_held -= n;
 }
 
+/* The next n bits of those held. */
 static unsigned take(Bits *b, unsigned n) {
-  hold(b, n);
   unsigned value = (unsigned)(b->held & ((UINT64_C(1) << n) - 1));
   drop(b, n);
   return value;
@@ -40,9 +52,8 @@ static unsigned take(Bits *b, unsigned n) {
 static bool is_beyond(const Bits *b) { return b->at - b->n_held / 8 > b->n; }
 
 /* The next n bits as a code, whose bits come highest first; n <= 12. */
-static unsigned peek_code(Bits *b, unsigned n) {
+static unsigned peek_code(const Bits *b, unsigned n) {
   static const unsigned char turned[16] = {0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15};
-  hold(b, n);
   unsigned low = (unsigned)b->held;
   unsigned all = (unsigned)turned[low & 15] << 8 | (unsigned)turned[low >> 4 & 15] << 4 |
                  turned[low >> 8 & 15];
@@ -103,20 +114,23 @@ static void put(Text *t, char c) {
 
 /* What stands `distance` before the end is repeated, perhaps with itself. */
 static void repeat(Text *t, unsigned length, unsigned distance) {
-  for (unsigned i = 0; i < length; i++) {
-    size_t from = t->n - distance;
-    put(t, from < t->max ? t->text[from] : 0);
+  size_t end = t->n + length;
+  for (; t->n < end && t->n < t->max; t->n++) {
+    t->text[t->n] = t->text[t->n - distance];
   }
+  t->n = end;
 }
 
 size_t ct_inflate(const unsigned char *bytes, size_t n, char *text, size_t max) {
   Bits bits = {.bytes = bytes, .n = n};
   Text out = {NULL, max, 0};
   out.text = text;
+  hold(&bits);
   if (take(&bits, HEADER_BITS) != LAST_BLOCK_FIXED) {
     return CT_INFLATE_BAD;
   }
   for (;;) {
+    hold(&bits);
     unsigned symbol = take_symbol(&bits);
     if (is_beyond(&bits)) {
       return CT_INFLATE_BAD;
