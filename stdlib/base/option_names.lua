@@ -2,7 +2,6 @@
 -- values. A reader says of a value whether it is right, and what was expected.
 local errors = require "cuttle.fail"
 local lists = require "cuttle.lists"
-local near = require "cuttle.near"
 local type_name = require "cuttle.type_name"
 local M = {}
 
@@ -27,7 +26,7 @@ end
 function M.check_key(op, key, known, what)
   if holds(known, key) then return end
   local list = as_list(known)
-  local nearest = near.nearest(tostring(key), list)
+  local nearest = require "cuttle.near".nearest(tostring(key), list)
   if nearest then
     errors.fail(op, "%s '%s' is unknown; did you mean %s?", what or "option", tostring(key),
       nearest)

@@ -38,13 +38,11 @@
 -- Fields of every configuration: name, template, tile {bM, bN, bK}; those of its template are
 -- described there.
 local tiles = require "cuttle.tiles"
-local bits = require "cuttle.bits"
 local raster = require "cuttle.gemm_raster"
 local indexed = require "cuttle.gemm_indexed"
 local split = require "cuttle.gemm_split"
 local nested = require "cuttle.gemm_nested"
 local configs = require "cuttle.matmul_choice"
-local matmul_bits = require "cuttle.matmul_bits"
 local problems = require "cuttle.matmul_problem"
 local tables = require "cuttle.matmul_table"
 local results = require "cuttle.operator_table"
@@ -53,7 +51,7 @@ local again = require "cuttle.matmul_again"
 local epilogues = require "cuttle.matmul_epilogue"
 local launches = require "cuttle.operator_steps"
 local lists = require "cuttle.lists"
-local of_lists = require "cuttle.matmul_lists"
+-- matmul_bits.lua and matmul_lists.lua are loaded where a call has what they are for.
 local M = { MAX_BATCHES = problems.MAX_BATCHES, result_type = problems.result_type }
 
 local function fail(format, ...) tiles.fail("matmul", format, ...) end
@@ -229,6 +227,7 @@ end
 
 -- The kernels that compute a problem within the contract of options.bits, in order.
 local function plans_of_contract(p, options)
+  local matmul_bits = require "cuttle.matmul_bits"
   local contract, stream = matmul_bits.contract(p, options), options.stream
   local n, first, last = parts_of(p, contract.parts), nil, nil
   local fit, steps, is_apart = matmul_bits.fitted(p, contract, stream)
@@ -295,7 +294,7 @@ end
 -- The operator of operands of other types, or of lists of tensors.
 local function own_operator(name, A, ...)
   if type(A) == "table" and getmetatable(A) == nil then
-    return function(...) return of_lists[name](M.step, ...) end
+    return function(...) return require "cuttle.matmul_lists"[name](M.step, ...) end
   end
   return tiles.own_operator(name, A, ...)
 end
@@ -435,6 +434,7 @@ end
 
 -- What was chosen within a contract, the contract and the order.
 local function name_within(steps)
+  local bits = require "cuttle.bits"
   for _, step in ipairs(steps) do
     local contract = step.contract
     if contract then

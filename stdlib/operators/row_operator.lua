@@ -6,7 +6,6 @@
 local arguments = require "cuttle.arguments"
 local launches = require "cuttle.operator_steps"
 local on_device = require "cuttle.operator_device"
-local products = require "cuttle.matmul"
 local tiles = require "cuttle.tiles"
 local M = {}
 
@@ -32,7 +31,7 @@ local function collector(steps, stream, texts)
     matmul = function(A, B, C, options)
       local own = { stream = stream }
       for name, v in pairs(options or {}) do own[name] = v end
-      local _, name, more = on_device.released(products.prepare, A, B, C, own)
+      local _, name, more = on_device.released(require "cuttle.matmul".prepare, A, B, C, own)
       add(more, function() return "matmul: " .. name end)
     end,
   }
