@@ -18,8 +18,12 @@ bool diag_is_stdlib(const char *source) {
 
 bool diag_find_script(lua_State *L, lua_Debug *ar) {
   for (int level = 0; lua_getstack(L, level, ar) != 0; level++) {
-    lua_getinfo(L, "Sl", ar);
-    if (ar->currentline > 0 && !diag_is_stdlib(ar->source)) {
+    lua_getinfo(L, "S", ar);
+    if (ar->what[0] == 'C' || diag_is_stdlib(ar->source)) {
+      continue;
+    }
+    lua_getinfo(L, "l", ar); /* Lua counts it out */
+    if (ar->currentline > 0) {
       return true;
     }
   }
