@@ -325,6 +325,8 @@ static void add_library(lua_State *L) {
   lua_settop(L, library - 1);
 }
 
+enum { N_FLAT = 256 }; /* for about so many the set is made */
+
 static void open_flat(lua_State *L) {
   static const char *const libraries[] = {"string",    "table", "math", "utf8",
                                           "coroutine", "io",    "os",   "debug"};
@@ -353,7 +355,8 @@ static void open_flat(lua_State *L) {
 
 void front_open_whole(lua_State *L) {
   front_new_table(L, &blind_key, NULL);
-  front_new_table(L, &flat_key, NULL);
+  lua_createtable(L, 0, N_FLAT);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &flat_key);
   open_blind(L);
   open_flat(L);
 }

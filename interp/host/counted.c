@@ -142,8 +142,11 @@ static void add_count(lua_State *L, const StdCount *c) {
     return;
   }
   lua_CFunction check = lua_iscfunction(L, -1) ? counted : counted_in_lua;
-  bool is_inner = c->type != NULL && !c->is_method;
-  lua_pushfstring(L, "%s%s%s", is_inner ? c->type : "", is_inner ? "." : "", c->name);
+  if (c->type != NULL && !c->is_method) {
+    lua_pushfstring(L, "%s.%s", c->type, c->name);
+  } else {
+    lua_pushstring(L, c->name);
+  }
   lua_pushinteger(L, c->n);
   lua_pushcclosure(L, check, 3);
   lua_setfield(L, -2, c->name);
@@ -175,23 +178,42 @@ void counted_add_module(lua_State *L, const char *name) {
   }
 }
 
+static bool is_same(const char *a, const char *b) {
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* The table that functions of that type are in. Stack: language [-0, +1, m]. */
+static void push_table(lua_State *L, const char *type) {
+  if (type == NULL) {
+    lua_pushvalue(L, -1);
+  } else {
+    push_methods(L, type);
+  }
+}
+
+/* Stack: language, the table that the row's function is in. */
+static void add_row(lua_State *L, const StdCount *c) {
+  int table = lua_gettop(L);
+  if (lua_istable(L, table)) {
+    lua_getfield(L, table, c->name);
+    if (c->n < 0) {
+      add_counted(L, c);
+    } else {
+      add_count(L, c);
+    }
+  }
+  lua_settop(L, table);
+}
+
 void counted_add(lua_State *L) {
   luaL_setfuncs(L, internals, 0);
-  for (const StdCount *c = std_counts; c->name != NULL; c++) {
-    int top = lua_gettop(L);
-    if (c->type == NULL) {
-      lua_pushvalue(L, -1);
-    } else {
-      push_methods(L, c->type);
+  const StdCount *c = std_counts;
+  while (c->name != NULL) {
+    const char *type = c->type;
+    push_table(L, type);
+    for (; c->name != NULL && is_same(c->type, type); c++) {
+      add_row(L, c);
     }
-    if (lua_istable(L, -1)) {
-      lua_getfield(L, -1, c->name);
-      if (c->n < 0) {
-        add_counted(L, c);
-      } else {
-        add_count(L, c);
-      }
-    }
-    lua_settop(L, top);
+    lua_pop(L, 1);
   }
 }

@@ -55,17 +55,22 @@ static int load_std_module(lua_State *L) {
 
 /* Stack: the library's own functions. */
 static void add_std_modules(lua_State *L) {
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  int internals = lua_gettop(L);
+  own_modules_push_loaders(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE); /* stack: internals, own, preload */
   for (const StdModule *m = std_modules; m->name != NULL; m++) {
+    lua_pushstring(L, m->name);
     lua_pushlightuserdata(L, (void *)(uintptr_t)m); /* read only */
-    lua_pushvalue(L, -3);
+    lua_pushvalue(L, internals);
     lua_pushcclosure(L, load_std_module, 2);
-    own_modules_add(L, m->name);
-    lua_setfield(L, -2, m->name);
+    lua_pushvalue(L, -2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, internals + 1);
+    lua_rawset(L, internals + 2);
   }
   lua_pushcfunction(L, packed_text_open);
   lua_setfield(L, -2, "cuttle.inflate");
-  lua_pop(L, 1);
+  lua_settop(L, internals);
 }
 
 /* Names of the language that are written in Lua; the module is loaded at the first call. In a kernel
@@ -275,7 +280,7 @@ void language_open(lua_State *L) {
   lua_pop(L, 1);
   standard_open(L);
   front_open(L);
-  lua_newtable(L); /* stack: language */
+  lua_createtable(L, 0, STATE_N_NAMES); /* stack: language */
   lua_pushvalue(L, -1);
   state_set_language(L);
   fill_language(L);

@@ -19,7 +19,7 @@ static int refuse(lua_State *L) { /* __newindex(env, name, value) */
 
 void module_env_open(lua_State *L) {
   luaL_checkstack(L, 4, NULL);
-  lua_newtable(L);
+  lua_createtable(L, 0, STATE_N_NAMES);
   lua_newtable(L); /* stack: env, its metatable */
   lua_pushcfunction(L, refuse);
   lua_setfield(L, -2, "__newindex");

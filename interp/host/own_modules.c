@@ -4,11 +4,13 @@
 #include <lauxlib.h>
 #include <stdbool.h>
 
+enum { N_MODULES = 512 }; /* for about so many a table is made */
+
 static const char loaders_key = 0, modules_key = 0, hook_key = 0; /* their addresses count */
 
 void own_modules_open(lua_State *L) {
   luaL_checkstack(L, 2, NULL);
-  lua_newtable(L);
+  lua_createtable(L, 0, N_MODULES);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &loaders_key);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &modules_key);
@@ -30,10 +32,7 @@ static int get(lua_State *L, const void *table, const char *name) {
   return type;
 }
 
-void own_modules_add(lua_State *L, const char *name) {
-  lua_pushvalue(L, -1);
-  set(L, &loaders_key, name);
-}
+void own_modules_push_loaders(lua_State *L) { lua_rawgetp(L, LUA_REGISTRYINDEX, &loaders_key); }
 
 /* Calls the hook with the name and a module, which it pops. */
 static void call_hook(lua_State *L, const char *name) {

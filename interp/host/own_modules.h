@@ -7,8 +7,8 @@
 
 /* Before any other function of this file [-0, +0, m]. */
 void own_modules_open(lua_State *L);
-/* The function at the top loads the module, which the library finds from now on [-0, +0, m]. */
-void own_modules_add(lua_State *L, const char *name);
+/* Pushes the table of loaders by the names of modules: these the library finds [-0, +1, -]. */
+void own_modules_push_loaders(lua_State *L);
 /* The module is about to be loaded [-0, +0, e]. */
 void own_modules_begin(lua_State *L, const char *name);
 /* The module at the top has been loaded, perhaps by a script [-0, +0, m]. */

@@ -4,17 +4,26 @@
 
 #include <lauxlib.h>
 
+#include "state_language.h"
+
 static const char names_key = 0, tables_key = 0, fields_key = 0;
 
-/* Pushes a copy of the table at t; its keys become names of fields. */
-static void push_copy(lua_State *L, int t) {
-  lua_newtable(L);
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+/* Copies the fields of the table at t to the table at the top. */
+static void copy(lua_State *L, int t) {
   lua_pushnil(L);
-  while (lua_next(L, t) != 0) { /* stack: copy, fields, key, value */
+  while (lua_next(L, t) != 0) { /* stack: copy, key, value */
     lua_pushvalue(L, -2);
     lua_insert(L, -2);
-    lua_rawset(L, -5);
+    lua_rawset(L, -4);
+  }
+}
+
+/* The keys of the table at t become names of fields. */
+static void add_fields(lua_State *L, int t) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &fields_key);
+  lua_pushnil(L);
+  while (lua_next(L, t) != 0) { /* stack: fields, key, value */
+    lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_pushboolean(L, 1);
     lua_rawset(L, -4);
@@ -22,52 +31,51 @@ static void push_copy(lua_State *L, int t) {
   lua_pop(L, 1);
 }
 
-/* Pops the value at the top; of a table, notes that it is the libraries'. */
-static void own(lua_State *L) {
-  int t = lua_gettop(L);
-  if (lua_istable(L, t)) {
-    luaL_checkstack(L, 12, NULL);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &tables_key);
-    lua_pushvalue(L, t);
-    push_copy(L, t);
-    lua_rawset(L, -3);
-  }
-  lua_settop(L, t - 1);
+/* Notes that the table at t is the libraries'. What it holds is copied to the table at the top, popped. */
+static void own(lua_State *L, int t) {
+  luaL_checkstack(L, 12, NULL);
+  copy(L, t);
+  add_fields(L, t);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &tables_key);
+  lua_insert(L, -2);
+  lua_pushvalue(L, t);
+  lua_insert(L, -2);
+  lua_rawset(L, -3);
+  lua_pop(L, 1);
 }
 
-/* Every field of the table at the top is a name of the libraries. `but` is a table that is not theirs. */
-static void add_names(lua_State *L, const void *but) {
+/* So are the tables in the one at the top. `but` is not theirs. */
+static void own_tables(lua_State *L, const void *but) {
   lua_pushnil(L);
-  while (lua_next(L, -2) != 0) { /* stack: table, name, value */
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key);
-    lua_pushvalue(L, -3);
-    lua_pushvalue(L, -3);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-    if (lua_topointer(L, -1) == but) {
-      lua_pop(L, 1);
-    } else {
-      own(L);
+  while (lua_next(L, -2) != 0) {
+    if (lua_istable(L, -1) && lua_topointer(L, -1) != but) {
+      lua_newtable(L);
+      own(L, lua_gettop(L) - 1);
     }
+    lua_pop(L, 1);
   }
 }
 
 void standard_open(lua_State *L) {
-  lua_newtable(L);
+  lua_createtable(L, 0, STATE_N_NAMES);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &fields_key);
-  lua_newtable(L);
-  lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
   lua_newtable(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &tables_key);
   lua_pushglobaltable(L);
-  add_names(L, lua_topointer(L, -1));
+  lua_createtable(L, 0, STATE_N_NAMES);
+  copy(L, lua_gettop(L) - 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
+  own_tables(L, lua_topointer(L, -1));
   lua_pop(L, 1);
 }
 
+/* The names are the copy of the language's table. That they hold Lua's, too, does not make those the table's: a field
+   that is not there is never what it was at first. */
 void standard_add(lua_State *L) {
-  lua_pushvalue(L, -1);
-  own(L);
-  add_names(L, NULL);
+  int language = lua_gettop(L);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &names_key);
+  own(L, language);
+  own_tables(L, NULL);
 }
 
 static bool is_among(lua_State *L, const char *key, const char *name, size_t len) {

@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The language and Lua have no more names: tables of them are made for so many. */
+enum { STATE_N_NAMES = 512 };
+
 bool state_has_language(lua_State *L); /* [-0, +0, -] */
 /* Pops the table of names, which state_push_language gives from now on. */
 void state_set_language(lua_State *L);
