@@ -31,10 +31,6 @@ for _, what in ipairs { "the wait for an mbarrier 'free' #1",
     "blackwell_gemm, one block: a block's third tile needs it")
 end
 
-for i = 2, 5 do -- of one lane each: what lanes tell without their warp is known by flags
-  add("matmul tcgen05, pairs", "fence_proxy_async() #" .. i, "blind",
-    "in clusters, fences of lanes without their warp are not looked at")
-end
 add("matmul tcgen05, scales", "tcgen05_after_thread_sync() #2", "needless",
   "the one before the copy of scales comes after the same wait")
 

@@ -18,42 +18,49 @@ static bool has_ended(const CtCheckWorker *k, const CtCheckEvent *e, int32_t war
 
 /* Do the clocks of a cluster say so? Of another block's copy, they say when it was over. */
 static bool is_before_by_clock(const CtCheckWorker *k, const CtCheckEvent *old,
-                               const CtCheckEvent *now, int lane, bool by_agent) {
+                               const CtCheckEvent *now, int lane) {
   CtEventEnd end = {.component = old->component, .clock = old->clock};
   return k->clocks != NULL && old->home == now->home &&
          (old->block == now->block || ct_check_end_of(old, &end)) &&
          (old->ends != NULL
               ? has_ended(k, old, now->warp, lane)
-              : ct_clock_is_before(k, old->component, end.clock, now->warp, lane, by_agent));
+              : ct_clock_is_before(k, old->component, end.clock, now->warp, lane, false));
 }
 
-/* The threads know of the older access. So do agents, if its warp or a thread of the cluster that knew of it called a
-   fence since. */
-static bool sees(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane) {
-  bool has = ct_clock_has_fenced(k->clocks, old);
-  for (int rank = 0; rank < (int)k->clocks->n_blocks && !has; rank++) {
-    has = ct_flag_agents_know(ct_check_worker(&k->k->team[rank]), old, old_lane);
-  }
-  return has;
-}
+typedef bool Knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
+                   int old_lane);
 
-static bool is_before_by_flag(const CtCheckWorker *k, const CtCheckEvent *old,
-                              const CtCheckEvent *now, CtLanePair lanes, bool by_agent) {
+/* Is it so by what flags told the lane, or each lane? */
+static bool is_so_by_flag(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+                          CtLanePair lanes, Knows *knows) {
   if (lanes.old >= 0 && lanes.now >= 0) {
-    return ct_flag_knows(k, now->warp, lanes.now, old, lanes.old) &&
-           (!by_agent || sees(k, old, lanes.old));
+    return knows(k, warp, lanes.now, old, lanes.old);
   }
-  bool knows = lanes.old == CT_NO_LANE;
-  for (int lane = 0; lane < CT_LANES && knows; lane++) {
-    knows = ct_flag_knows(k, now->warp, lane, old, lane);
+  bool is_so = lanes.old == CT_NO_LANE;
+  for (int lane = 0; lane < CT_LANES && is_so; lane++) {
+    is_so = knows(k, warp, lane, old, lane);
   }
-  return knows;
+  return is_so;
+}
+
+/* Do agents see it, by a fence of who made the access, or of who knew of it? */
+static bool is_seen(const CtCheckWorker *k, const CtCheckEvent *old, int32_t warp,
+                    CtLanePair lanes) {
+  return ct_clock_is_before(k, old->component, old->clock, warp, lanes.now, true) ||
+         is_so_by_flag(k, old, warp, lanes, ct_flag_agents_see);
+}
+
+/* All lanes take part in a product of their warp. */
+static bool is_before_product(const CtCheckEvent *old, const CtCheckEvent *now) {
+  return now->agent == CT_AGENT_WGMMA && old->warp == now->warp;
 }
 
 bool ct_is_before(const CtCheckWorker *k, const CtCheckEvent *old, const CtCheckEvent *now,
                   CtLanePair lanes, bool awaited, bool by_agent) {
-  bool in_block = old->block == now->block && !awaited && !by_agent;
-  return (in_block && (old->epoch != now->epoch || ct_is_before_in_warp(old, now, lanes))) ||
-         is_before_by_clock(k, old, now, lanes.now, by_agent) ||
-         is_before_by_flag(k, old, now, lanes, by_agent);
+  bool in_block = old->block == now->block && !awaited;
+  bool is_known = (in_block && (old->epoch != now->epoch || ct_is_before_in_warp(old, now, lanes) ||
+                                (by_agent && is_before_product(old, now)))) ||
+                  is_before_by_clock(k, old, now, lanes.now) ||
+                  is_so_by_flag(k, old, now->warp, lanes, ct_flag_knows);
+  return is_known && (!by_agent || is_seen(k, old, now->warp, lanes));
 }

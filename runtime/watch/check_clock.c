@@ -143,22 +143,19 @@ void ct_clock_begin_block(CtCheckWorker *k) {
 /* --- what orders ---------------------------------------------------------------------------------------- */
 
 /* These lanes of the warp hand on what it knows, and of its own work what its lanes know of each other; what these
-   lanes did besides goes to `known`, as a moment. */
+   lanes did besides goes to `known`, as a moment. Agents may see more of it: threads have to know it, too. */
 static void hand_on(CtCheckWorker *k, const CtWarp *w, uint32_t lanes, uint32_t *to,
                     CtKnowledge **known) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t *warp = ct_clock_warp_row(c, rank, w->index), i = ct_clock_of_warp(c, rank, w->index);
   uint32_t own = c->own[(size_t)rank * c->n_warps + (size_t)w->index];
-  const uint32_t now[] = {warp[i], warp[c->n + i]};
+  const uint32_t now = warp[i];
   bool is_whole = (w->live & ~w->mask) == 0;
-  for (uint32_t view = 0; view < 2 && !is_whole; view++) {
-    warp[view * c->n + i] = now[view] < own ? now[view] : own;
-  }
+  warp[i] = is_whole || now < own ? now : own;
   join(c, to, warp);
   join_apart(c, rank, w->index, lanes, to);
-  warp[i] = now[0];
-  warp[c->n + i] = now[1];
+  warp[i] = now;
   ct_flag_arrive(k, w->index, lanes, known);
   if (!is_whole) {
     ct_flag_add_moment(k, w->index, lanes, known);
@@ -400,6 +397,21 @@ static void fence_apart(const CtClocks *c, int rank, const CtWarp *w) {
   }
 }
 
+/* Agents see what the warp knows; of its own work, if some lanes call the fence, what all know. */
+static void fence(CtCheckWorker *k, const CtWarp *w) {
+  const CtClocks *c = k->clocks;
+  int rank = k->k->rank;
+  uint32_t *warp = ct_clock_warp_row(c, rank, w->index), i = ct_clock_of_warp(c, rank, w->index);
+  uint32_t own = c->own[(size_t)rank * c->n_warps + (size_t)w->index], now = warp[i];
+  bool is_whole = (w->live & ~w->mask) == 0;
+  warp[i] = is_whole || now < own ? now : own;
+  join_half(c, &warp[c->n], warp);
+  warp[i] = now;
+  fence_apart(c, rank, w);
+  ct_flag_proxy_fence(k, w);
+  advance(c, rank, w->index);
+}
+
 /* What the warp knows, and those of its lanes that are here, comes before its later accesses of tensor memory. */
 static void take_into_tensor(const CtClocks *c, int rank, const CtWarp *w) {
   uint32_t *to = tensor_row(c, rank, w->index);
@@ -452,14 +464,7 @@ void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {
     case CT_SYNC_CLUSTER_PASS: sync_cluster(k, note); break;
     case CT_SYNC_GRID_ARRIVE:
     case CT_SYNC_GRID_PASS: sync_grid(k, note); break;
-    case CT_SYNC_PROXY:
-      for (uint32_t i = 0; i < c->n; i++) {
-        warp[c->n + i] = warp[c->n + i] > warp[i] ? warp[c->n + i] : warp[i];
-      }
-      fence_apart(c, rank, note->w);
-      ct_flag_proxy_fence(k, note->w);
-      advance(c, rank, note->w->index);
-      break;
+    case CT_SYNC_PROXY: fence(k, note->w); break;
     case CT_SYNC_PROXY_GLOBAL: break; /* clocks are of shared memory */
     case CT_SYNC_COMMIT:
     case CT_SYNC_WAIT: sync_agent(k, note); break;
@@ -513,12 +518,10 @@ void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out) {
   int rank = k->k->rank;
   int32_t first = warp == CT_ALL_WARPS ? 0 : warp;
   int32_t end = warp == CT_ALL_WARPS ? (int32_t)c->n_warps : warp + 1;
-  memset(out, 0, c->n * sizeof *out);
+  memset(out, 0, 2 * c->n * sizeof *out);
   for (int32_t w = first; w < end; w++) {
-    join_half(c, out, ct_clock_warp_row(c, rank, w));
-    for (uint32_t rest = *ct_clock_apart_of(c, rank, w); rest != 0; rest &= rest - 1) {
-      join_half(c, out, *ct_clock_lane_row(c, rank, w, ct_first_lane(rest)));
-    }
+    join(c, out, ct_clock_warp_row(c, rank, w));
+    join_apart(c, rank, w, CT_ALL_LANES, out);
   }
   if (warp != CT_ALL_WARPS) {
     out[ct_clock_of_warp(c, rank, warp)] = c->own[(size_t)rank * c->n_warps + (size_t)warp];
@@ -534,14 +537,4 @@ bool ct_clock_is_before(const CtCheckWorker *k, uint32_t component, uint32_t clo
   const uint32_t *seen = is_own ? &c->own[(size_t)rank * c->n_warps + (size_t)warp]
                                 : &ct_clock_warp_row(c, rank, warp)[at];
   return *seen >= clock || ct_clock_has_reached(c, rank, warp, lane, at, clock);
-}
-
-/* The rank of the block that the component is of. */
-static int rank_of(const CtClocks *c, uint32_t component) {
-  return (int)(component / ct_clock_per_block(c));
-}
-
-bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e) {
-  int rank = rank_of(c, e->component);
-  return ct_clock_warp_row(c, rank, e->warp)[c->n + e->component] >= e->clock;
 }

@@ -37,6 +37,10 @@
    after the write. The writer may call it, or a warp to which the write was handed on. So each
    row is double: its first half is what threads see, its second half what agents see.
 
+   An agent's access comes after a thread's only if both views say so. Lanes that call the fence
+   without the others of their warp let agents see what all of the warp knows of each other; what
+   else these lanes did is for agents a moment (check_known.h).
+
    Lanes. Lanes of one warp are ordered by sync_warp, by flags, and by what their warp handed on at
    a barrier and then waited for. Lanes that arrive without the others of their warp hand on what
    the lanes know of each other, and their own work as a moment (check_known.h). What lanes wait for
@@ -162,10 +166,7 @@ bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, int lane, uint32_t com
                     uint32_t clock);
 
 /* What a warp knows of each component; CT_ALL_WARPS: what one of the block knows. Of the warp itself: what its lanes
-   know of each other. `out` has as many numbers as there are components. */
+   know of each other. Behind that, what agents see. `out` has twice as many numbers as there are components. */
 uint32_t ct_clock_width(const CtCheckWorker *k);
 void ct_clock_snapshot(const CtCheckWorker *k, int32_t warp, uint32_t *out);
-
-/* Has the warp of the event called a proxy fence after it? */
-bool ct_clock_has_fenced(const CtClocks *c, const CtCheckEvent *e);
 #endif

@@ -75,7 +75,6 @@ static void clear_block(CtCheckWorker *k) {
   CtAlloc alloc = k->check->alloc;
   int32_t n_warps = k->check->job->program->n_warps;
   ct_known_clear(alloc, &k->all_know);
-  ct_known_clear(alloc, &k->agents_know);
   for (int32_t i = 0; k->warps != NULL && i < n_warps; i++) {
     ct_known_clear(alloc, &k->warps[i].known);
     for (uint32_t rest = k->warps[i].stirred; rest != 0; rest &= rest - 1) {
@@ -94,26 +93,32 @@ void ct_flag_begin_block(CtCheckWorker *k, CtKnowledge *known) {
 
 /* {====== Moments ====== */
 
-/* What a warp knows of its cluster by clocks. Call it with the lock. */
-static const uint32_t *row_of(CtCheckWorker *k, int32_t warp) {
-  uint32_t n = k->clocks == NULL ? 0 : ct_clock_width(k);
-  uint32_t *row = n == 0 ? NULL : ct_arena_alloc(&ct_flags_of(k)->rows, n * sizeof *row);
-  if (row != NULL) {
-    ct_clock_snapshot(k, warp, row);
+/* Adds what a warp, or CT_ALL_WARPS, knows of its cluster by clocks. Call it with the lock. */
+static void add_rows(CtCheckWorker *k, int32_t warp, CtMoment *m) {
+  size_t n = k->clocks == NULL ? 0 : ct_clock_width(k);
+  uint32_t *rows = n == 0 ? NULL : ct_arena_alloc(&ct_flags_of(k)->rows, 2 * n * sizeof *rows);
+  if (rows != NULL) {
+    ct_clock_snapshot(k, warp, rows);
+    m->row = rows;
+    m->agents = rows + n;
   } else if (n != 0) {
     ct_flag_fail(ct_flags_of(k));
   }
-  return row;
 }
 
-CtMoment ct_flag_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes) {
+static CtMoment moment_of(CtCheckWorker *k, int32_t warp, uint32_t lanes) {
   CtCheckWarp *w = &k->warps[warp];
   return (CtMoment){.who = ct_known_who(k->k->job->number, k->k->team[0].block, k->k->rank, warp),
                     .lanes = lanes,
                     .epoch = k->epoch,
                     .sub = w->sub,
-                    .time = ++w->time,
-                    .row = row_of(k, warp)};
+                    .time = ++w->time};
+}
+
+CtMoment ct_flag_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes) {
+  CtMoment m = moment_of(k, warp, lanes);
+  add_rows(k, warp, &m);
+  return m;
 }
 
 uint32_t ct_flag_behind_of(CtCheckWorker *k, int32_t warp) {
@@ -128,12 +133,7 @@ void ct_flag_put_moment(CtCheckWorker *k, CtKnowledge **to, const CtMoment *m, b
 }
 
 void ct_flag_add_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge **to) {
-  CtCheckWarp *w = &k->warps[warp];
-  const CtMoment m = {.who = ct_known_who(k->k->job->number, k->k->team[0].block, k->k->rank, warp),
-                      .lanes = lanes,
-                      .epoch = k->epoch,
-                      .sub = w->sub,
-                      .time = ++w->time};
+  const CtMoment m = moment_of(k, warp, lanes);
   ct_flag_put_moment(k, to, &m, (ct_flag_behind_of(k, warp) & lanes) != 0);
 }
 
@@ -221,8 +221,29 @@ void ct_flag_arrive(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge 
   }
 }
 
+/* What is known of the cluster, for agents. */
+static void show_agents(CtCheckWorker *k, const CtKnowledge *known, CtKnowledge **to) {
+  uint64_t first = ct_known_who(k->k->job->number, k->k->team[0].block, 0, 0);
+  if (!ct_known_add_for_agents(k->check->alloc, to, known, first)) {
+    ct_flag_fail(ct_flags_of(k));
+  }
+}
+
 void ct_flag_proxy_fence(CtCheckWorker *k, const CtWarp *w) {
-  ct_flag_arrive(k, w->index, w->mask, &k->agents_know);
+  bool is_whole = (w->live & ~w->mask) == 0;
+  CtKnowledge *seen = NULL;
+  if (!is_whole) {
+    CtMoment now = moment_of(k, w->index, w->mask);
+    now.who |= CT_WHO_FOR_AGENTS;
+    ct_flag_put_moment(k, &seen, &now, false);
+  }
+  show_agents(k, k->all_know, &seen);
+  show_agents(k, k->warps[w->index].known, &seen);
+  for (uint32_t rest = w->mask & k->warps[w->index].stirred; rest != 0; rest &= rest - 1) {
+    show_agents(k, ct_flag_lane(k, w->index, ct_first_lane(rest))->known, &seen);
+  }
+  ct_flag_pass(k, w, w->mask, seen);
+  ct_known_drop(k->check->alloc, seen);
 }
 
 void ct_flag_gather(CtCheckWorker *k, CtKnowledge **to) {
@@ -276,15 +297,9 @@ void ct_flag_grid(CtCheckWorker *k, int64_t phase, bool passes) {
   for (int32_t i = 0; k->check->is_tracked && i < k->k->job->program->n_warps; i++) {
     is_behind = is_behind || ct_flag_behind_of(k, i) != 0;
   }
-  CtMoment m = ct_flag_moment(k, 0, 0);
+  CtMoment m = moment_of(k, 0, 0);
   m.epoch++; /* its threads have met */
-  if (m.row != NULL) {
-    uint32_t *row = ct_arena_alloc(&f->rows, ct_clock_width(k) * sizeof *row);
-    if (row != NULL) {
-      ct_clock_snapshot(k, CT_ALL_WARPS, row);
-    }
-    m.row = row;
-  }
+  add_rows(k, CT_ALL_WARPS, &m);
   ct_flag_put_moment(k, at, &m, is_behind);
   pthread_mutex_unlock(&f->lock);
 }
@@ -300,8 +315,12 @@ bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheck
          atomic_load_explicit(&ct_flags_of(k)->no_memory, memory_order_relaxed);
 }
 
-bool ct_flag_agents_know(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane) {
-  return ct_known_covers(k->agents_know, old, old_lane) ||
+bool ct_flag_agents_see(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
+                        int old_lane) {
+  return ct_known_covers_for_agents(k->all_know, old, old_lane) ||
+         ct_known_covers_for_agents(k->warps[warp].known, old, old_lane) ||
+         ((k->warps[warp].stirred >> lane & 1) != 0 &&
+          ct_known_covers_for_agents(ct_flag_lane(k, warp, lane)->known, old, old_lane)) ||
          atomic_load_explicit(&ct_flags_of(k)->no_memory, memory_order_relaxed);
 }
 

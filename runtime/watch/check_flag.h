@@ -66,9 +66,11 @@ void ct_flag_add_moment(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowle
 /* Does the lane know that the event is over? */
 bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
                    int old_lane);
-/* A proxy fence of shared memory: agents now see what these lanes know. Did a thread that knew of the event call one? */
+/* A proxy fence of shared memory by these lanes: agents see what they know by flags, and, if their warp is not whole, what
+   they did. Do agents of the lane see the event, by this or by what was handed on to it? */
 void ct_flag_proxy_fence(CtCheckWorker *k, const CtWarp *w);
-bool ct_flag_agents_know(const CtCheckWorker *k, const CtCheckEvent *old, int old_lane);
+bool ct_flag_agents_see(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
+                        int old_lane);
 /* Views, of kernels without clocks. What is known of a block's own threads is needed at the next barrier, when reads of
    shared memory are compared; so events keep it. A view lives until the barrier. */
 void ct_flag_end_epoch(CtCheckWorker *k);

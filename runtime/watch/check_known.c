@@ -229,19 +229,28 @@ bool ct_known_join(CtAlloc alloc, CtKnowledge **to, CtKnowledge *more) {
   return true;
 }
 
-bool ct_known_add(CtAlloc alloc, CtKnowledge **to, const CtMoment *m) {
+/* Adds n moments of one page, in order, whose `who` gets these bits, too. */
+static bool add_moments(CtAlloc alloc, CtKnowledge **to, const CtMoment *m, size_t n,
+                        uint64_t bits) {
   CtKnowledge *one = new_known(alloc, 1, false);
-  Page *page = new_page(alloc, m->who >> PAGE_SHIFT, 1);
+  Page *page = new_page(alloc, (m->who | bits) >> PAGE_SHIFT, n);
   if (one == NULL || page == NULL) {
     ct_free(alloc, one, bytes_of(1));
-    ct_free(alloc, page, bytes_of_page(1));
+    ct_free(alloc, page, bytes_of_page(n));
     return false;
   }
-  page->items[0] = *m;
+  for (size_t i = 0; i < n; i++) {
+    page->items[i] = m[i];
+    page->items[i].who |= bits;
+  }
   one->pages[0] = page;
   bool ok = ct_known_join(alloc, to, one);
   ct_known_drop(alloc, one);
   return ok;
+}
+
+bool ct_known_add(CtAlloc alloc, CtKnowledge **to, const CtMoment *m) {
+  return add_moments(alloc, to, m, 1, 0);
 }
 
 bool ct_known_set_behind(CtAlloc alloc, CtKnowledge **to) {
@@ -270,6 +279,31 @@ static uint32_t find_moment(const Page *p, uint64_t who) {
   return (uint32_t)i;
 }
 
+/* The page that would have the moments from `who` on; NULL: none. */
+static const Page *page_of(const CtKnowledge *k, uint64_t who) {
+  uint32_t page = k == NULL ? 0 : find_page(k, who >> PAGE_SHIFT);
+  return k == NULL || page == k->n || k->pages[page]->id != who >> PAGE_SHIFT ? NULL
+                                                                              : k->pages[page];
+}
+
+/* The first of the n moments of that cluster. */
+static const CtMoment *moments_of(const CtKnowledge *k, uint64_t first, size_t *n) {
+  const Page *p = page_of(k, first);
+  uint32_t i = p == NULL ? 0 : find_moment(p, first);
+  for (*n = 0;
+       p != NULL && i + *n < p->n && p->items[i + *n].who >> HOME_SHIFT == first >> HOME_SHIFT;) {
+    (*n)++;
+  }
+  return *n == 0 ? NULL : &p->items[i];
+}
+
+bool ct_known_add_for_agents(CtAlloc alloc, CtKnowledge **to, const CtKnowledge *from,
+                             uint64_t first) {
+  size_t n;
+  const CtMoment *m = moments_of(from, first, &n);
+  return m == NULL || add_moments(alloc, to, m, n, CT_WHO_FOR_AGENTS);
+}
+
 /* An agent's work is over only for those who know of a wait for it, by a row. */
 static bool says(const CtMoment *m, const CtCheckEvent *old, int lane, const CtEventEnd *end) {
   if (m->row != NULL && m->row[end->component] >= end->clock) {
@@ -285,13 +319,6 @@ static bool says(const CtMoment *m, const CtCheckEvent *old, int lane, const CtE
           (m->sub > end->sub || (m->time > end->time && (m->lanes >> lane & 1) != 0)));
 }
 
-/* The page that would have the moments from `who` on; NULL: none. */
-static const Page *page_of(const CtKnowledge *k, uint64_t who) {
-  uint32_t page = k == NULL ? 0 : find_page(k, who >> PAGE_SHIFT);
-  return k == NULL || page == k->n || k->pages[page]->id != who >> PAGE_SHIFT ? NULL
-                                                                              : k->pages[page];
-}
-
 bool ct_known_has_news_of(const CtKnowledge *k, uint64_t who, uint32_t epoch) {
   uint64_t first = who >> BLOCK_SHIFT << BLOCK_SHIFT;
   const Page *p = page_of(k, first);
@@ -304,21 +331,30 @@ bool ct_known_has_news_of(const CtKnowledge *k, uint64_t who, uint32_t epoch) {
 }
 
 bool ct_known_covers(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
+  size_t n;
+  CtEventEnd end;
+  const CtMoment *m = moments_of(k, ct_known_who(old->job, old->home, 0, 0), &n);
+  bool has = false;
+  for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
+    has = says(&m[i], old, lane, &end);
+  }
+  return has;
+}
+
+bool ct_known_covers_for_agents(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
+  size_t n;
   CtEventEnd end;
   uint64_t first = ct_known_who(old->job, old->home, 0, 0);
-  const Page *p = page_of(k, first);
-  if (p == NULL || !ct_check_end_of(old, &end)) {
-    return false;
+  const CtMoment *m = moments_of(k, first, &n);
+  bool has = false;
+  for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
+    has = m[i].agents != NULL && m[i].agents[end.component] >= end.clock;
   }
-  for (uint32_t i = find_moment(p, first); i < p->n; i++) {
-    if (p->items[i].who >> HOME_SHIFT != first >> HOME_SHIFT) {
-      return false;
-    }
-    if (says(&p->items[i], old, lane, &end)) {
-      return true;
-    }
+  m = moments_of(k, first | CT_WHO_FOR_AGENTS, &n);
+  for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
+    has = says(&m[i], old, lane, &end);
   }
-  return false;
+  return has;
 }
 
 bool ct_known_has_job(const CtKnowledge *k, int first, int end) {

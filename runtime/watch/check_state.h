@@ -33,7 +33,8 @@ typedef struct CtFlags CtFlags;         /* check_flag.h */
 typedef struct CtMoment {
   uint64_t who; /* ct_known_who */
   uint32_t lanes, epoch, sub, time;
-  const uint32_t *row; /* NULL: its kernel has no clocks that say more */
+  const uint32_t *row;    /* NULL: its kernel has no clocks that say more */
+  const uint32_t *agents; /* with `row`: what agents would see there, as in rows of check_clock.h */
 } CtMoment;
 
 /* Where in its warp's work an event is over. */
@@ -229,9 +230,7 @@ enum { CT_ALL_WARPS = -1, CT_ANY_LANE = -1, CT_NO_LANE = -2 };
 
 typedef struct CtCheckWorker {
   CtCheck *check;
-  CtKnowledge *all_know; /* by all threads of the block: check_flag.c */
-  CtKnowledge
-      *agents_know; /* of shared memory: what threads of the block knew at their proxy fences */
+  CtKnowledge *all_know;     /* by all threads of the block: check_flag.c */
   struct CtLaneKnown *lanes; /* what single lanes know; NULL: the program has no flags */
   CtFlagOp flag;
   struct CtLaneView *views; /* of this epoch */

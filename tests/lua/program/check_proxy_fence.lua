@@ -37,11 +37,17 @@ local function kernel_of(way, agent, fence)
       fence_at "before the write"
       for j in range(4) do sB[{t % 8, j * 4 + t // 8}] = 1 end
       fence_at "by the writers"
+      if t == 0 then fence_at "by one writer, before it knows of the others" end
       sync_warp()
       if t == 0 then
         fence_at "by the lane that tells it"
         way.tell(full, flag)
+        fence_at "by the lane that has told it"
       end
+      fence_at "by the writers, after one has told it"
+    elseif t < 64 then
+      way.wait(full, flag)
+      fence_at "by a warp that does not read"
     elseif t >= 128 then
       loaded[0]:wait(0)
       fence_at "by the readers, before they know"
@@ -68,6 +74,9 @@ local verdicts = {
   { "nowhere", "race" }, { "before the write", "race" }, { "by the writers", "clean" },
   { "by the lane that tells it", "clean" }, { "by the readers", "clean" },
   { "by the readers, before they know", "race" },
+  { "by one writer, before it knows of the others", "race" },
+  { "by the lane that has told it", "race" }, { "by the writers, after one has told it", "race" },
+  { "by a warp that does not read", "race" },
 }
 
 for _, agent in ipairs { "wgmma", "tma_store" } do
