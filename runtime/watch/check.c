@@ -248,6 +248,23 @@ static void look_at_boxes(CtCheckWorker *k, const CtIn *code, const CtAccess *a)
   }
 }
 
+/* The lanes of an ST_ASYNC may name different barriers. What names none ends the launch. */
+static void look_at_stores(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
+  const int32_t *slots = ct_simt_slots_of(a->w, code);
+  CtAccess one = *a;
+  for (uint32_t rest = a->mask; rest != 0; rest &= ~one.mask) {
+    one.bar_slot = slots[ct_first_lane(rest)];
+    one.mask = 0;
+    for (uint32_t same = rest; same != 0; same &= same - 1) {
+      int lane = ct_first_lane(same);
+      one.mask |= slots[lane] == one.bar_slot ? 1u << lane : 0;
+    }
+    if ((uint64_t)one.bar_slot < (uint64_t)a->w->mem[a->bar].n) {
+      look_at_access(k, &one, false);
+    }
+  }
+}
+
 static uint32_t outside(CtCheckWorker *k, const CtIn *code, const CtAccess *a) {
   int64_t e, off = 0;
   uint32_t lanes = ct_wrap_look(k, code, a);
@@ -286,6 +303,8 @@ static uint32_t memory_step(CtCheckWorker *k, const CtPlan *plan, const CtIn *co
       look_at_boxes(k, code, &a[i]);
     } else if (is_of_pair(k->k->job->program, code)) {
       look_at_pair(k, &a[i]);
+    } else if (a[i].agent == CT_AGENT_BAR) {
+      look_at_stores(k, code, &a[i]);
     } else {
       look_at_access(k, &a[i], plan->is_steady);
     }
@@ -428,6 +447,7 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   }
   if (!failed) {
     ct_wgmma_end_block(k);
+    ct_warps_look_at_registers(k);
   }
   if (k->clocks != NULL && !failed) {
     ct_tensor_end_block(k);
@@ -438,39 +458,10 @@ static void end_block(CtSimtWatch *watch, CtWorker *worker) {
   }
 }
 
-/* The lanes of a warp that exist in the block and have ended. */
-static uint32_t ended_lanes(const CtSimtProgram *p, const CtWarp *w) {
-  int64_t rest = p->block[0] * p->block[1] * p->block[2] - (int64_t)w->index * CT_LANES;
-  uint32_t all = rest >= CT_LANES ? CT_ALL_LANES : (1u << rest) - 1;
-  return w->pc == NULL ? all : all & ~w->live;
-}
-
-/* Reports threads that ended before a barrier. The hardware counts them as arrived, but CUDA
-   does not allow this. */
-static void look_at_ended(CtCheckWorker *k, const CtWorker *worker) {
-  const CtSimtProgram *p = worker->job->program;
-  CtFound f = {.kind = CT_CHECK_BARRIER,
-               .other = UINT32_MAX,
-               .how = CT_BARRIER_ENDED,
-               .count = 1,
-               .block = worker->block};
-  for (int32_t i = p->n_warps; i-- > 0;) {
-    const CtWarp *w = CT_CAT(CtWarp, worker->warps, (size_t)i * p->warp_bytes);
-    uint32_t ended = ended_lanes(p, w);
-    f.in = w->pc != NULL ? ct_check_index(k, w->pc) : f.in;
-    f.extra += __builtin_popcount(ended);
-    f.thread = ended != 0 ? ct_check_thread(i, ct_first_lane(ended)) : f.thread;
-  }
-  if (f.extra != 0) {
-    f.how = p->code[f.in].u.op == CT_SIMT_GRID_BARRIER ? CT_BARRIER_ENDED_GRID : f.how;
-    ct_finding_note(k, &f);
-  }
-}
-
 static void barrier(CtSimtWatch *watch, CtWorker *worker) {
   (void)watch;
   CtCheckWorker *k = ct_check_worker(worker);
-  look_at_ended(k, worker);
+  ct_warps_look_at_ended(k);
   ct_flag_barrier(k);
   ct_shadow_barrier(k);
 }

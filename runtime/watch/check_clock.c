@@ -374,6 +374,10 @@ static void sync_agent(CtCheckWorker *k, const CtSyncNote *note) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
   uint32_t *groups = ct_clock_groups_of(c, rank, note->w->index, note->agent);
+  const CtLastStore *last = &c->stores[(size_t)rank * c->n_warps + (size_t)note->w->index];
+  if (note->agent == CT_AGENT_BULK && (note->w->mask & last->lanes) == 0) {
+    return; /* none of these lanes has begun a store: their groups are empty */
+  }
   if (note->kind == CT_SYNC_COMMIT) {
     (*groups)++;
   } else if (*groups > note->n) {

@@ -74,6 +74,7 @@ typedef struct CtFarArrival {
 /* The last tma_store of a warp, or from the memory of a block to an mbarrier of another block; clock 0: there was none. */
 typedef struct CtLastStore {
   uint32_t clock, in, buf;
+  uint32_t lanes; /* of a warp: all that have begun one */
   int32_t thread;
 } CtLastStore;
 

@@ -114,11 +114,12 @@ void ct_clock_note_store(CtCheckWorker *k, const CtAccess *a) {
   const CtClocks *c = k->clocks;
   int rank = k->k->rank;
   int32_t warp = a->w->index;
-  c->stores[(size_t)rank * c->n_warps + (size_t)warp] =
-      (CtLastStore){.clock = *ct_clock_groups_of(c, rank, warp, CT_AGENT_BULK) + 1,
-                    .in = ct_check_index(k, a->in),
-                    .buf = a->buf_index,
-                    .thread = ct_check_thread(warp, ct_first_lane(a->mask))};
+  CtLastStore *last = &c->stores[(size_t)rank * c->n_warps + (size_t)warp];
+  *last = (CtLastStore){.clock = *ct_clock_groups_of(c, rank, warp, CT_AGENT_BULK) + 1,
+                        .in = ct_check_index(k, a->in),
+                        .buf = a->buf_index,
+                        .lanes = last->lanes | a->mask,
+                        .thread = ct_check_thread(warp, ct_first_lane(a->mask))};
 }
 
 /* Shared memory ends with the block: reports the last tma_store of a warp if it may still be

@@ -146,6 +146,11 @@ CtWgmmaRegs *ct_wgmma_open(CtCheck *c);
 void ct_wgmma_close(const CtCheckWorker *k);
 void ct_wgmma_begin_block(CtCheckWorker *k);
 void ct_wgmma_end_block(CtCheckWorker *k); /* a block that has not failed */
+
+/* check_warps.c: reports threads that ended before a barrier that the block has reached; at the end of a block that has
+   not failed, warp groups of which not all warps reached the same setmaxnreg. */
+void ct_warps_look_at_ended(CtCheckWorker *k);
+void ct_warps_look_at_registers(CtCheckWorker *k);
 void ct_wgmma_access(CtCheckWorker *k, const CtAccess *a);
 void ct_wgmma_order(CtCheckWorker *k, const CtIn *code, const CtWarp *warp);
 

@@ -96,19 +96,12 @@ static void settle_address(CtAccess *a, const CtIn *code) {
               ct_in_wraps(code));
 }
 
-/* The store of an ST_ASYNC, and the MBAR after it, whose lanes have the mbarriers. Lanes with several are taken for
-   ordinary stores. */
+/* The store of an ST_ASYNC. The MBAR after it has the mbarrier of each lane; that of the first one is the access's. */
 static void settle_async(CtAccess *a, const CtIn *code) {
-  const int32_t *slot = CT_CAT(int32_t, a->w, code[1].a);
-  int first = ct_first_lane(a->mask);
-  bool is_one = is_in(slot[first], a->w->mem[a->buf->bar].n);
-  for (uint32_t rest = a->mask; rest != 0; rest &= rest - 1) {
-    is_one = is_one && slot[ct_first_lane(rest)] == slot[first];
-  }
-  a->agent = is_one ? CT_AGENT_BAR : CT_AGENT_NONE;
+  a->agent = CT_AGENT_BAR;
   a->is_of_pair = false;
   a->bar = a->buf->bar;
-  a->bar_slot = slot[first];
+  a->bar_slot = ct_simt_slots_of(a->w, code)[ct_first_lane(a->mask)];
 }
 
 static void settle_atomic(CtAccess *a, const CtIn *code) {

@@ -70,6 +70,11 @@ int ct_simt_accesses(const CtIn *code, const CtIn *in, CtWarp *w, CtAccess out[C
 int ct_simt_accesses_of(const CtOperand *operands, int n, const CtIn *code, const CtIn *in,
                         CtWarp *w, CtAccess out[CT_MAX_OPERANDS]);
 
+/* Of the store of an ST_ASYNC: each lane's mbarrier, which the MBAR after it names. */
+static inline const int32_t *ct_simt_slots_of(CtWarp *w, const CtIn *code) {
+  return CT_AT(int32_t, w, code[1].a);
+}
+
 /* The offset, in elements of the buffer, of element e in a lane of the mask; it may be outside
    the buffer. False: the lane does not access it, because a guard or a predicate leaves it out,
    or the lane has fewer elements. */
