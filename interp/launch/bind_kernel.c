@@ -254,8 +254,13 @@ static int config_enqueue(lua_State *L) {
 enum { UP_COUNT = 1, UP_TYPE, UP_CONFIG, UP_ARGS };
 
 static int launcher_call(lua_State *L) {
-  int n = (int)lua_tointeger(L, lua_upvalueindex(UP_COUNT));
-  lua_settop(L, 0);
+  int n = (int)lua_tointeger(L, lua_upvalueindex(UP_COUNT)), n_given = lua_gettop(L);
+  if (n_given > 0) {
+    return diag_error(L,
+                      "a prepared launch was called with %d arguments; it has those that prepare "
+                      "was given, so call it without any",
+                      n_given);
+  }
   luaL_checkstack(L, n + LUA_MINSTACK, "too many arguments");
   for (int i = 0; i <= n; i++) {
     lua_pushvalue(L, lua_upvalueindex(UP_CONFIG + i));

@@ -105,28 +105,13 @@ Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, con
 
 /* {====== Reading ====== */
 
-/* Bytes of a file; -1: it cannot be read, and errno says why. */
-static long size_of_file(const char *path) {
-  FILE *f = fopen(path, "rb");
-  long n = f == NULL || fseek(f, 0, SEEK_END) != 0 ? -1 : ftell(f);
-  if (f != NULL) {
-    fclose(f);
-  }
-  return n;
-}
-
-/* Pushes what keeps the file's bytes. */
+/* Pushes the file's bytes. */
 static const void *push_file(lua_State *L, const char *path, size_t *n) {
-  long size = size_of_file(path);
-  void *bytes = lua_newuserdatauv(L, size < 0 ? 1 : (size_t)size + 1, 0);
-  FILE *f = size < 0 ? NULL : fopen(path, "rb");
-  *n = f == NULL ? 0 : fread(bytes, 1, (size_t)size, f);
-  if (f == NULL) {
-    diag_error(L, "replay: %s: %s", path, strerror(errno));
-    return NULL;
+  errno = 0;
+  if (!src_push_bytes(L, path)) {
+    diag_error(L, "replay: cannot read %s: %s", path, strerror(errno));
   }
-  fclose(f);
-  return bytes;
+  return lua_tolstring(L, -1, n);
 }
 
 static int nothing(lua_State *L) {

@@ -173,7 +173,7 @@ static int push_file_protected(lua_State *L) { /* light userdata: FILE */
   return 2;
 }
 
-bool src_push_file(lua_State *L, const char *path) {
+bool src_push_bytes(lua_State *L, const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) {
     return false;
@@ -187,6 +187,11 @@ bool src_push_file(lua_State *L, const char *path) {
   }
   bool passed = lua_toboolean(L, -1);
   lua_pop(L, passed ? 1 : 2);
+  return passed;
+}
+
+bool src_push_file(lua_State *L, const char *path) {
+  bool passed = src_push_bytes(L, path);
   if (passed) {
     skip_comment(L);
   }

@@ -206,7 +206,7 @@ tap.ok(code == 1 and out:find("script.lua:1: ", 1, true), "its replay faults at 
 out, code = run(("%s replay --info %s"):format(program, kept or ""))
 tap.ok(code == 0 and out:find("captured on cpu, with data", 1, true), "what it holds", out)
 out, code = run(("%s replay /nowhere.ctk"):format(program))
-tap.ok(code == 1 and out:find("replay: /nowhere.ctk: No such file", 1, true),
+tap.ok(code == 1 and out:find("replay: cannot read /nowhere.ctk: No such file", 1, true),
   "a file that is missing", out)
 out, code = run(("%s replay --nonsense x"):format(program))
 tap.ok(code ~= 0 and out:find("unknown option --nonsense", 1, true), "an unknown option", out)
