@@ -70,7 +70,7 @@ typedef struct cuttle_Options {
      what this guarantees and what it does not. */
   int sandbox;
 
-  const char *device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; NULL: CUTTLE_DEVICE of the
+  const char *device; /* "auto", "cpu", "cpu:8", "cuda", "cuda:1"; NULL or "": CUTTLE_DEVICE of the
                          environment, else "auto": the first CUDA device, else the CPU engine.
                          Opened at first use, so a missing device fails that call; any other text,
                          also from the environment, fails cuttle_open */
@@ -119,13 +119,13 @@ const char *cuttle_kernel_parameter(cuttle_State *S, cuttle_Kernel *kernel, int 
    one if `before` is NULL, and NULL after the last one. The name lives until a script runs. */
 const char *cuttle_kernel_after(cuttle_State *S, const char *before);
 
-/* Lends memory as a tensor. `dtype` is "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
-   "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool" (a byte, 0 or 1), "f8ue8m0", "f8ue4m3", "f6e2m3", "f6e3m2" or "f4e2m1"; `layout` is CuTe's text,
-   "(128,64):(64,1)", with strides in elements, or a column-major shape; the tensor spans as many
-   elements as the layout reaches. `device` says where `ptr` points: NULL or "cpu", host memory;
-   "cuda" or "cuda:1", a CUdeviceptr. `free` (may be NULL) is called once, by the state's thread,
-   when neither the host nor a script holds the tensor any more; on failure (NULL) it is not called.
-   The host holds the result until cuttle_tensor_release or, at the latest, cuttle_close. */
+/* Lends memory as a tensor. `dtype` is "f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32",
+   "i16", "i8", "u64", "u32", "u16", "u8", "bool" (a byte, 0 or 1), "f8ue8m0", "f8ue4m3", "f6e2m3", "f6e3m2" or
+   "f4e2m1"; `layout` is CuTe's text, "(128,64):(64,1)", with strides in elements, or a column-major shape; the
+   tensor spans as many elements as the layout reaches. `device` says where `ptr` points: NULL or "cpu", host
+   memory; "cuda" or "cuda:1", a CUdeviceptr. `ptr` is a multiple of the bytes of an element. `free` (may be NULL)
+   is called once, by the state's thread, when neither the host nor a script holds the tensor any more; on failure
+   (NULL) it is not called. The host holds the result until cuttle_tensor_release or, at the latest, cuttle_close. */
 cuttle_Tensor *cuttle_tensor_wrap(cuttle_State *S, void *ptr, const char *dtype, const char *layout,
                                   const char *device,
                                   void (*free)(void *ud, void *ptr, size_t bytes), void *free_ud);
@@ -184,10 +184,10 @@ typedef struct cuttle_DTypeInfo {
 /* Describes an element type; NULL if no type has that number. */
 const cuttle_DTypeInfo *cuttle_dtype_info(cuttle_DType dtype);
 
-/* Memory of the host, described as in other libraries: extents, and strides in elements. `ptr` is the
-   address of element (0, ..., 0); rank 0 is one element. Strides are >= 0; NULL: the last mode is
-   contiguous. `device`: -1 is host memory, any other number is that of a CUDA device. If `is_read_only` is
-   set, launches and functions of the language and of scripts that would write the memory fail. */
+/* Memory of the host, described as in other libraries: extents, and strides in elements. `ptr` is the address of
+   element (0, ..., 0), a multiple of the bytes of an element; rank 0 is one element. Strides are >= 0; NULL: the
+   last mode is contiguous. `device`: -1 is host memory, any other number is that of a CUDA device. If
+   `is_read_only` is set, launches and functions of the language and of scripts that would write the memory fail. */
 typedef struct cuttle_Memory {
   void *ptr;
   const int64_t *shape, *stride;
@@ -320,10 +320,11 @@ typedef struct cuttle_Launch {
 cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
                                  const cuttle_Launch *options, int n_args, const cuttle_Arg *args);
 
-/* From now on, each launch is written with the data of its tensors to a file in `folder` before it runs, as with the
-   environment variable CUTTLE_CAPTURE. The file is removed when the launch has ended without an error and, if
-   `seconds` is not 0, within that time; otherwise it stays, also if the process hangs or is killed.
-   `cuttle replay FILE` runs it again. Meanwhile, each launch waits until it has ended on its device. NULL ends this. */
+/* From now on, each launch is written with the data of its tensors to a file in `folder` before it runs, as with
+   the environment variable CUTTLE_CAPTURE. The file is removed when the launch has ended without an error, and
+   within `seconds` unless they are 0; fewer are an error. Otherwise it stays, also if the process hangs or is
+   killed. `cuttle replay FILE` runs it again. Meanwhile, each launch waits until it has ended on its device. NULL
+   ends this. */
 cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds);
 
 /* Waits for all launches of the state. */

@@ -10,6 +10,7 @@
 #include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
+#include "interp/launch/launch_memory.h"
 #include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 #include "interp/state/recorder.h"
@@ -217,14 +218,22 @@ void embed_let_go(lua_State *L, const void *p) {
   lua_pop(L, 1);
 }
 
-Tensor *embed_check_tensor(lua_State *L, const void *t, const char *op) {
+Tensor *embed_test_tensor(lua_State *L, const void *t) {
   push_held(L, t);
-  Tensor *tensor = tensor_test(L, -1);
+  return tensor_test(L, -1);
+}
+
+void embed_refuse_tensor(lua_State *L, const void *t, const char *what) {
+  diag_error(L, "%s: the tensor is %s", what,
+             t == NULL
+                 ? "NULL"
+                 : "not one that this state holds; it was released, or belongs to another state");
+}
+
+Tensor *embed_check_tensor(lua_State *L, const void *t, const char *op) {
+  Tensor *tensor = embed_test_tensor(L, t);
   if (tensor == NULL) {
-    diag_error(L, "%s: the tensor is %s", op,
-               t == NULL
-                   ? "NULL"
-                   : "not one that this state holds; it was released, or belongs to another state");
+    embed_refuse_tensor(L, t, op);
   }
   return tensor;
 }
@@ -373,6 +382,7 @@ static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, C
   CtWalk w;
   CtStatus st = ct_walk_init(&w, cx->arena, l, err);
   if (st != CT_OK) {
+    ct_err_prefix(err, "%s", q->op);
     return st;
   }
   if (w.lo < 0) {
@@ -389,12 +399,11 @@ static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, C
 static CtStatus attach_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
   CtDevice *d = NULL;
   CtStatus st = q->device == NULL ? CT_OK : state_named_device(q->s, q->device, &d, err);
+  if (st == CT_OK) {
+    st = launch_check_pointer(q->op, q->ptr, bytes, q->tensor->dtype, err);
+  }
   if (st != CT_OK) {
     return st;
-  }
-  if (q->ptr == NULL && bytes > 0) {
-    return ct_fail(err, CT_EINVAL, "%s: the pointer is NULL; the layout spans %zu bytes", q->op,
-                   bytes);
   }
   st =
       ct_storage_wrap(q->s->alloc, d, q->ptr, bytes, q->free, q->free_ud, &q->tensor->storage, err);
@@ -556,22 +565,6 @@ cuttle_Status cuttle_tensor_write(cuttle_State *S, cuttle_Tensor *t, const void 
                                   size_t bytes) {
   Transfer x = {"cuttle_tensor_write", t, false, NULL, src, bytes};
   return embed_protect(S, transfer, &x);
-}
-
-/* {====== Launches as files ====== */
-
-cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds) {
-  if (S == NULL) {
-    return embed_refuse(S, "cuttle_capture: the state is NULL");
-  }
-  if (folder != NULL && strlen(folder) >= sizeof S->taps.capture.folder) {
-    return embed_refuse(S, "cuttle_capture: the folder's name is too long");
-  }
-  snprintf(S->taps.capture.folder, sizeof S->taps.capture.folder, "%s",
-           folder == NULL ? "" : folder);
-  S->taps.capture.seconds = seconds;
-  S->taps.capture.why[0] = '\0'; /* the environment no longer counts */
-  return CUTTLE_OK;
 }
 
 /* {====== Waiting ====== */

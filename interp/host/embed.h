@@ -17,8 +17,11 @@ void embed_set_guest(CuttleState *s, StateGuest guest);
 void embed_hold(lua_State *L);
 void embed_let_go(lua_State *L, const void *p);
 
-/* Each pushes what the state holds at the address, and raises if that is nothing, or something else: the
-   pointer is not followed before. */
+/* Pushes the tensor that the state holds at the address, or what is there in its place: then it returns NULL, and
+   embed_refuse_tensor raises. The pointer is not followed before. */
+Tensor *embed_test_tensor(lua_State *L, const void *t);
+void embed_refuse_tensor(lua_State *L, const void *t, const char *what);
+/* Each pushes what the state holds at the address, and raises if that is nothing, or something else. */
 Tensor *embed_check_tensor(lua_State *L, const void *t, const char *op);
 Kernel *embed_check_kernel(lua_State *L, const void *k, const char *op);
 

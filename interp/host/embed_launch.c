@@ -4,6 +4,7 @@
 
 #include "interp/algebra/bind.h"
 #include "interp/host/embed.h"
+#include "interp/launch/launch_key.h"
 #include "interp/launch/launch_memory.h"
 #include "interp/launch/launch_site.h"
 #include "interp/state/diag.h"
@@ -19,17 +20,10 @@ typedef struct LaunchRequest {
   CtErr *err;      /* and why it failed */
 } LaunchRequest;
 
-static const char *text_of(lua_State *L, const cuttle_Arg *a) {
-  if (a->u.text == NULL) {
-    diag_error(L, "cuttle_launch: the text of an argument is NULL");
-  }
-  return a->u.text;
-}
-
 /* Pushes the tuple or layout that the text writes. */
 static void push_written(lua_State *L, const cuttle_Arg *a) {
   int text = lua_gettop(L) + 1;
-  lua_pushstring(L, text_of(L, a));
+  lua_pushstring(L, a->u.text);
   CtCx cx = bind_enter(L);
   if (a->kind == CUTTLE_ARG_TUPLE) {
     bind_push_tuple(L, bind_to_tuple(L, text, &cx, "cuttle_launch"));
@@ -40,19 +34,32 @@ static void push_written(lua_State *L, const cuttle_Arg *a) {
   lua_remove(L, text);
 }
 
-static void push_arg(lua_State *L, const cuttle_Arg *a) {
-  TypedNumber n = {.i = a->u.i};
+/* Is it a kind of argument, with what that kind needs? Pushes a tensor. */
+static void check_arg(lua_State *L, int kernel, int i, const cuttle_Arg *a) {
+  bool is_text =
+      a->kind == CUTTLE_ARG_TEXT || a->kind == CUTTLE_ARG_TUPLE || a->kind == CUTTLE_ARG_LAYOUT;
   if ((unsigned)a->kind > CUTTLE_ARG_NIL) {
-    diag_error(L, "cuttle_launch: %d is not a kind of argument; one of cuttle_ArgKind was expected",
-               (int)a->kind);
+    diag_error(L, "%s: %d is not a kind of argument; one of cuttle_ArgKind was expected",
+               launch_push_place(L, kernel, i), (int)a->kind);
   }
+  if (is_text && a->u.text == NULL) {
+    diag_error(L, "%s: the text is NULL", launch_push_place(L, kernel, i));
+  }
+  if (a->kind == CUTTLE_ARG_TENSOR && embed_test_tensor(L, a->u.tensor) == NULL) {
+    embed_refuse_tensor(L, a->u.tensor, launch_push_place(L, kernel, i));
+  }
+}
+
+static void push_arg(lua_State *L, int kernel, int i, const cuttle_Arg *a) {
+  TypedNumber n = {.i = a->u.i};
+  check_arg(L, kernel, i, a);
   switch (a->kind) {
     case CUTTLE_ARG_INT: lua_pushinteger(L, a->u.i); return;
     case CUTTLE_ARG_FLOAT: lua_pushnumber(L, a->u.f); return;
     case CUTTLE_ARG_BOOL: lua_pushboolean(L, a->u.i != 0); return;
-    case CUTTLE_ARG_TENSOR: embed_check_tensor(L, a->u.tensor, "cuttle_launch"); return;
+    case CUTTLE_ARG_TENSOR: return; /* it is pushed */
     case CUTTLE_ARG_MEMORY: return; /* launch_lent has it */
-    case CUTTLE_ARG_TEXT: lua_pushstring(L, text_of(L, a)); return;
+    case CUTTLE_ARG_TEXT: lua_pushstring(L, a->u.text); return;
     case CUTTLE_ARG_TUPLE:
     case CUTTLE_ARG_LAYOUT: push_written(L, a); return;
     case CUTTLE_ARG_NIL: lua_pushnil(L); return;
@@ -93,7 +100,7 @@ static int launch(lua_State *L) {
   luaL_checkstack(L, lent->n, "too many arguments");
   luaL_checkstack(L, 8, NULL);
   for (int i = 0; i < lent->n; i++) {
-    push_arg(L, &lent->args[i]);
+    push_arg(L, 1, i, &lent->args[i]);
   }
   kernel_launch(L, 1, lent->n, &q->config, lent->stream);
   return 0;
@@ -214,6 +221,34 @@ cuttle_Status cuttle_launch_with(cuttle_State *S, cuttle_Kernel *kernel,
 }
 
 uint64_t cuttle_written(const cuttle_State *S) { return S == NULL ? 0 : S->turn.written; }
+
+/* {====== Launches as files ====== */
+
+typedef struct CaptureRequest {
+  const char *folder;
+  double seconds;
+} CaptureRequest;
+
+static int begin_capture(lua_State *L) {
+  const CaptureRequest *q = lua_touserdata(L, 1);
+  CuttleState *s = state_of(L);
+  const char *folder = q->folder == NULL ? "" : q->folder;
+  if (strlen(folder) >= sizeof s->taps.capture.folder) {
+    return luaL_error(L, "cuttle_capture: the folder's name is too long");
+  }
+  if (!(q->seconds >= 0)) {
+    return luaL_error(L, "cuttle_capture: %f seconds; a number from 0 on was expected", q->seconds);
+  }
+  snprintf(s->taps.capture.folder, sizeof s->taps.capture.folder, "%s", folder);
+  s->taps.capture.seconds = q->seconds;
+  s->taps.capture.why[0] = '\0'; /* the environment no longer counts */
+  return 0;
+}
+
+cuttle_Status cuttle_capture(cuttle_State *S, const char *folder, double seconds) {
+  CaptureRequest q = {folder, seconds};
+  return embed_protect(S, begin_capture, &q);
+}
 
 /* {====== Memory as tensors ====== */
 

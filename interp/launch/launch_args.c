@@ -178,6 +178,11 @@ const char *launch_push_title(lua_State *L, int kernel, const LaunchArgs *a, con
   return title;
 }
 
+const char *launch_push_place(lua_State *L, int kernel, int i) {
+  const Arg arg = {.place = i + 1, .parent = -1};
+  return launch_push_title(L, kernel, NULL, &arg);
+}
+
 const char *launch_push_device(lua_State *L, const CtDevice *d) {
   return d == NULL ? lua_pushliteral(L, "cpu")
                    : lua_pushfstring(L, "cuda:%d", ct_device_info(d)->ordinal);

@@ -217,9 +217,9 @@ static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) 
 void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   uint64_t threads = (uint64_t)c->block.x * c->block.y * c->block.z;
   if (threads == 0 || threads > MAX_BLOCK || c->block.z > MAX_BLOCK_Z) {
-    diag_error(L, "%s: block (%d,%d,%d) has %I threads; expected 1 to %d, at most %d in z", k->name,
-               (int)c->block.x, (int)c->block.y, (int)c->block.z, (LUAI_UACINT)threads, MAX_BLOCK,
-               MAX_BLOCK_Z);
+    diag_error(L, "%s: block (%I,%I,%I) has %I threads; expected 1 to %d, at most %d in z", k->name,
+               (LUAI_UACINT)c->block.x, (LUAI_UACINT)c->block.y, (LUAI_UACINT)c->block.z,
+               (LUAI_UACINT)threads, MAX_BLOCK, MAX_BLOCK_Z);
   }
   if (c->grid.y > MAX_GRID_YZ || c->grid.z > MAX_GRID_YZ ||
       (uint64_t)c->grid.x * c->block.x > INT32_MAX) {

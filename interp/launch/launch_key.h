@@ -53,6 +53,8 @@ void launch_add_slot(lua_State *L, LaunchArgs *a, CtSlotValue v);
 void launch_add_param(LaunchArgs *a, Arg *arg, int64_t n_elems);
 /* "saxpy: argument 2 (x)", "adamw: argument 1 (o.grads)", as messages about an argument begin. */
 const char *launch_push_title(lua_State *L, int kernel, const LaunchArgs *a, const Arg *arg);
+/* That of argument i as a whole, counted from 0. */
+const char *launch_push_place(lua_State *L, int kernel, int i);
 
 /* {====== Tables as arguments (launch_table.c) ====== */
 

@@ -9,7 +9,8 @@ typedef struct LaunchLent {
   int n;
   const cuttle_Arg *args;
   const CtStream *stream; /* of the device of the arguments; NULL: the device's own */
-  void (*push)(lua_State *L, const cuttle_Arg *arg); /* pushes what is no memory; may raise */
+  /* Pushes argument i, counted from 0, of the kernel at an index, if it is no memory; may raise. */
+  void (*push)(lua_State *L, int kernel, int i, const cuttle_Arg *arg);
 } LaunchLent;
 
 /* Launches the kernel at `kernel` once. Raises: then, when no call of the host is in progress any more,

@@ -28,6 +28,21 @@ void launch_check_memory(lua_State *L, const cuttle_Memory *m, const char *what)
   }
 }
 
+CtStatus launch_check_pointer(const char *what, const void *ptr, size_t bytes, CtDtype dtype,
+                              CtErr *err) {
+  if (ptr == NULL && bytes > 0) {
+    return ct_fail(err, CT_EINVAL, "%s: the pointer is NULL; the elements span %zu bytes", what,
+                   bytes);
+  }
+  if (!ct_dtype_begins_at(dtype, (uintptr_t)ptr)) {
+    return ct_fail(err, CT_EINVAL,
+                   "%s: the address %p is not a multiple of %zu, the bytes of an element of %s; "
+                   "copy the elements to an address that is one",
+                   what, ptr, ct_value_bytes(dtype), ct_dtypes[dtype].name);
+  }
+  return CT_OK;
+}
+
 static CtLayout layout_of(lua_State *L, const cuttle_Memory *m, const char *what) {
   CtInt shape[MAX_RANK], stride[MAX_RANK];
   CtCx cx = bind_enter(L);
@@ -60,14 +75,16 @@ Tensor *launch_push_lent(lua_State *L, const cuttle_Memory *m, const char *what,
   CtLayout l = layout_of(L, m, what);
   int64_t lo, hi, size;
   CtErr err;
-  diag_check(L, ct_walk_bounds(l, &lo, &hi, &size, &err), &err);
+  CtStatus status = ct_walk_bounds(l, &lo, &hi, &size, &err);
+  if (status != CT_OK) {
+    ct_err_prefix(&err, "%s", what);
+  }
+  diag_check(L, status, &err);
   int64_t last = hi < lo ? -1 : hi;
   if (last == INT64_MAX || !ct_dtype_span_fits((CtDtype)m->dtype, last + 1, bytes)) {
     diag_error(L, "%s: the memory spans more bytes than there can be", what);
   }
-  if (m->ptr == NULL && *bytes > 0) {
-    diag_error(L, "%s: the pointer is NULL; the elements span %I bytes", what, (LUAI_UACINT)*bytes);
-  }
+  diag_check(L, launch_check_pointer(what, m->ptr, *bytes, (CtDtype)m->dtype, &err), &err);
   return tensor_push_new(L, (CtDtype)m->dtype, l, ct_int(0));
 }
 

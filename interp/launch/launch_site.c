@@ -12,11 +12,6 @@ enum { MAX_SITES = 64 }; /* of one kernel; then it forgets them all */
 
 static char lent_mark; /* its address marks the storages of sites */
 
-static const char *title_of(lua_State *L, int kernel, int i) {
-  Arg arg = {.place = i + 1, .parent = -1};
-  return launch_push_title(L, kernel, NULL, &arg);
-}
-
 /* Is it a constant with a text? */
 static bool has_text(const cuttle_Arg *arg) {
   return (unsigned)arg->kind >= CUTTLE_ARG_TEXT && (unsigned)arg->kind <= CUTTLE_ARG_LAYOUT &&
@@ -30,7 +25,7 @@ static void check_memories(lua_State *L, int kernel, const LaunchLent *lent) {
   int top = lua_gettop(L);
   for (int i = 0; i < lent->n; i++) {
     if (lent->args[i].kind == CUTTLE_ARG_MEMORY) {
-      launch_check_memory(L, lent->args[i].u.memory, title_of(L, kernel, i));
+      launch_check_memory(L, lent->args[i].u.memory, launch_push_place(L, kernel, i));
       lua_settop(L, top);
     }
   }
@@ -128,7 +123,7 @@ static void make_tensors(lua_State *L, int kernel, const LaunchLent *lent) {
     size_t bytes;
     const cuttle_Memory *m = lent->args[i].u.memory;
     if (lent->args[i].kind == CUTTLE_ARG_MEMORY) {
-      const char *title = title_of(L, kernel, i);
+      const char *title = launch_push_place(L, kernel, i);
       Tensor *t = launch_push_lent(L, m, title, &bytes);
       diag_check(L, launch_lend(k->state, t, m, bytes, NULL, &lent_mark, &err), &err);
       tensor_is_new(L, t);
@@ -186,7 +181,7 @@ static void read_site(lua_State *L, int kernel, const LaunchConfig *config, Laun
     if (lent->args[i].kind == CUTTLE_ARG_MEMORY) {
       lua_rawgeti(L, self + 1, i + 1);
     } else {
-      lent->push(L, &lent->args[i]);
+      lent->push(L, kernel, i, &lent->args[i]);
     }
   }
   launch_read(L, kernel, self + 2, lent->n, config, &site->args);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -311,11 +312,15 @@ static void test_wrap(void) {
   OK(cuttle_tensor_wrap(S, x, "f32", "4:-1", NULL, note_free, &freed) == NULL, "negative stride");
   HAS_STR(cuttle_error(S), "layout 4:-1 reaches index -3; strides must be >= 0", "says which");
   OK(cuttle_tensor_wrap(S, NULL, "f32", "4:1", NULL, note_free, &freed) == NULL, "no memory");
-  HAS_STR(cuttle_error(S), "the pointer is NULL; the layout spans 16 bytes", "says how much");
+  HAS_STR(cuttle_error(S), "the pointer is NULL; the elements span 16 bytes", "says how much");
   OK(cuttle_tensor_wrap(S, x, "f32", "4:1", "gpu", note_free, &freed) == NULL, "no such device");
   OK(cuttle_tensor_wrap(S, x, "f32", "(2147483647,2147483647,2147483647)", NULL, note_free,
                         &freed) == NULL,
      "a size beyond 64 bits");
+  HAS_STR(cuttle_error(S), "cuttle_tensor_wrap: the layout has more than 2^63", "says whose");
+  OK(cuttle_tensor_wrap(S, (char *)x + 2, "f32", "4:1", NULL, note_free, &freed) == NULL,
+     "an address that no float has");
+  HAS_STR(cuttle_error(S), "is not a multiple of 4, the bytes of an element of f32", "says so");
   IS_INT(freed.n, 0, "nothing was freed for them");
 
   cuttle_Tensor *t = cuttle_tensor_wrap(S, x, "f32", "(4,8):(10,1)", NULL, note_free, &freed);
@@ -493,6 +498,8 @@ static void test_capture(void) {
   OK(count_files(folder) == 2, "leaves none then");
   is_status(S, cuttle_capture(S, longer, 0), CUTTLE_ERROR, "a name that is too long");
   OK(cuttle_capture(NULL, folder, 0) == CUTTLE_ERROR, "no state");
+  is_status(S, cuttle_capture(S, folder, -1), CUTTLE_ERROR, "a time below 0");
+  is_status(S, cuttle_capture(S, folder, NAN), CUTTLE_ERROR, "no number");
   cuttle_close(S);
   remove_files(folder);
 }
@@ -549,11 +556,11 @@ static void test_wrong_objects(void) {
   cuttle_Arg args[] = {cuttle_float(1), cuttle_tensor(foreign)};
   refuse_launch(S, 2, NULL, "2 arguments at");
   refuse_launch(S, -1, args, "-1 arguments at");
-  refuse_launch(S, 2, args, "not one that this state holds");
+  refuse_launch(S, 2, args, "scale: argument 2 (x): the tensor is not one that this state holds");
   args[1] = cuttle_tensor(NULL);
-  refuse_launch(S, 2, args, "the tensor is NULL");
+  refuse_launch(S, 2, args, "scale: argument 2 (x): the tensor is NULL");
   args[1].kind = (cuttle_ArgKind)77;
-  refuse_launch(S, 2, args, "77 is not a kind of argument");
+  refuse_launch(S, 2, args, "scale: argument 2 (x): 77 is not a kind of argument");
   args[1] = cuttle_tensor(t);
   is_status(S, cuttle_launch(S, cuttle_kernel(other, "scale"), one, one, 2, args), CUTTLE_ERROR,
             "another state's kernel");

@@ -314,7 +314,7 @@ static void test_constants(cuttle_State *S) {
   args[2] = cuttle_layout("(4,");
   is_error(S, cuttle_launch_with(S, k, &o, 5, args), "layout", "a text that is no layout");
   args[2] = cuttle_layout(NULL);
-  is_error(S, cuttle_launch_with(S, k, &o, 5, args), "the text of an argument is NULL", "no text");
+  is_error(S, cuttle_launch_with(S, k, &o, 5, args), "argument 3 (l): the text is NULL", "no text");
 }
 
 /* An argument that the kernel does without, beside memory and beside a tensor. */
