@@ -52,6 +52,15 @@ private:
 
 namespace detail {
 template <typename T> struct always_false : std::false_type {};
+
+/* A text for C, which would end at a byte 0. */
+inline const char *c_str(const std::string &text) {
+  if (text.find('\0') != std::string::npos) {
+    throw std::invalid_argument("cuttle: the text '" + text.substr(0, text.find('\0')) +
+                                "' has a byte 0 after it; leave that out");
+  }
+  return text.c_str();
+}
 } // namespace detail
 
 /* The element type of a C++ type. 16-bit and 8-bit floats have no C++ type here: name theirs. */
@@ -79,7 +88,7 @@ template <typename T> constexpr cuttle_DType dtype_of() {
 }
 
 /* Memory that a launch uses, or that a tensor lends: extents, and strides in elements (none: the last mode is
-   contiguous). */
+   contiguous). Kernels may write it unless read_only() is called, which memory() does for a const pointer. */
 class Memory {
 public:
   Memory(const void *ptr, cuttle_DType dtype, std::vector<std::int64_t> shape,
@@ -123,9 +132,14 @@ Memory memory(T *ptr, std::vector<std::int64_t> shape, std::vector<std::int64_t>
   }
   return m;
 }
-inline Memory memory(const void *ptr, cuttle_DType dtype, std::vector<std::int64_t> shape,
-                     std::vector<std::int64_t> stride = {}, int device = -1) {
-  return Memory(ptr, dtype, std::move(shape), std::move(stride), device);
+template <typename T>
+Memory memory(T *ptr, cuttle_DType dtype, std::vector<std::int64_t> shape,
+              std::vector<std::int64_t> stride = {}, int device = -1) {
+  Memory m(ptr, dtype, std::move(shape), std::move(stride), device);
+  if (std::is_const_v<T>) {
+    m.read_only();
+  }
+  return m;
 }
 
 /* {====== States ====== */
@@ -155,7 +169,7 @@ public:
   explicit Handle(const Options &o) : print_(o.print), log_(o.log), poll_(o.poll) {
     cuttle_Options c{};
     c.size = sizeof c;
-    c.device = o.device.empty() ? nullptr : o.device.c_str();
+    c.device = o.device.empty() ? nullptr : c_str(o.device);
     c.memory_limit = o.memory_limit;
     c.instruction_limit = o.instruction_limit;
     c.sandbox = o.sandbox;
@@ -320,10 +334,25 @@ struct Layout {
 };
 inline Layout layout(std::string text) { return Layout{std::move(text)}; }
 
+/* Extents in x, y and z. One that is no integer from 0 to 2^31 - 1 throws std::out_of_range. */
 struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
-  Dim3(std::uint32_t x_ = 1, std::uint32_t y_ = 1, std::uint32_t z_ = 1) : x(x_), y(y_), z(z_) {}
+  Dim3() = default;
+  template <typename X, typename Y = int, typename Z = int,
+            typename = std::enable_if_t<std::is_convertible_v<X, double>>>
+  Dim3(X x_, Y y_ = 1, Z z_ = 1) : x(extent(x_)), y(extent(y_)), z(extent(z_)) {}
   operator cuttle_Dim3() const noexcept { return cuttle_Dim3{x, y, z}; }
+
+private:
+  template <typename T> static std::uint32_t extent(T n) {
+    static_assert(!std::is_same_v<T, bool>, "an extent is a number");
+    const double v = static_cast<double>(n);
+    if (!(v >= 0 && v <= INT32_MAX && v == static_cast<double>(static_cast<std::uint32_t>(v)))) {
+      throw std::out_of_range("cuttle: the extent " + std::to_string(+n) +
+                              " of a grid, a block or a cluster is no integer from 0 to 2^31 - 1");
+    }
+    return static_cast<std::uint32_t>(v);
+  }
 };
 
 namespace detail {
@@ -377,7 +406,7 @@ private:
   }
   void put(cuttle_ArgKind kind, const std::string &text) { /* which lives as long as the call */
     arg.kind = kind;
-    arg.u.text = text.c_str();
+    arg.u.text = c_str(text);
   }
   template <typename T> Arg(const T *data, std::size_t n, bool is_const) : is_memory(true) {
     static_assert(!std::is_same_v<T, bool>, "a std::vector<bool> is no array of bool");
@@ -480,21 +509,21 @@ public:
 
   /* Runs a script. `name` is what messages call it: "=config" is shown as config. */
   void run(const std::string &text, const std::string &name = "=script") {
-    detail::of(handle_).check(cuttle_dostring(get(), text.c_str(), name.c_str()));
+    detail::of(handle_).check(cuttle_dostring(get(), detail::c_str(text), detail::c_str(name)));
   }
   void run_file(const std::string &path) {
-    detail::of(handle_).check(cuttle_dofile(get(), path.c_str()));
+    detail::of(handle_).check(cuttle_dofile(get(), detail::c_str(path)));
   }
 
   /* The latest kernel of that name. */
   Kernel kernel(const std::string &name) {
-    return Kernel(handle_, detail::of(handle_).check(cuttle_kernel(get(), name.c_str())));
+    return Kernel(handle_, detail::of(handle_).check(cuttle_kernel(get(), detail::c_str(name))));
   }
 
   /* A tensor of its own memory, zeroed, on the state's device: tensor("f16", "(128,64):(64,1)"). */
   Tensor tensor(const std::string &dtype, const std::string &layout) {
-    return Tensor(handle_, detail::of(handle_).check(
-                               cuttle_tensor_new(get(), dtype.c_str(), layout.c_str())));
+    return Tensor(handle_, detail::of(handle_).check(cuttle_tensor_new(get(), detail::c_str(dtype),
+                                                                       detail::c_str(layout))));
   }
   template <typename T> Tensor tensor(const std::string &layout) {
     return tensor(cuttle_dtype_info(dtype_of<T>())->name, layout);

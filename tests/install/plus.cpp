@@ -64,6 +64,38 @@ static void test_arguments(cuttle::State &S) {
      "an integer that does not fit");
 }
 
+/* What would be cut off on its way to C, or be another number there. */
+static void test_narrow(cuttle::State &S) {
+  enum { BLOCK = 32 };
+  std::vector<float> x(BLOCK);
+  cuttle::Kernel add = S.kernel("add");
+  const std::string two("4:1\0 and more", 13);
+  add(static_cast<signed char>(1), BLOCK)(x, 1.0F);
+  add(1.0, {BLOCK, 1})(x, 1.0F);
+  ok(x[BLOCK - 1] == 2, "extents of any number types");
+  for (double n : {-1.0, 1.5, 4294967297.0}) {
+    ok(message_of([&] { add(n, BLOCK)(x, 1.0F); }).find("no integer from 0 to") !=
+           std::string::npos,
+       "a grid that is no extent");
+  }
+  ok(message_of([&] { add((1ULL << 32) + 1, BLOCK)(x, 1.0F); }).find("extent 4294967297") !=
+         std::string::npos,
+     "a grid of more than 32 bits");
+  for (const std::string &message :
+       {message_of([&] { S.run(two); }), message_of([&] { (void)S.kernel(two); }),
+        message_of([&] { (void)S.tensor("f32", two); }),
+        message_of([&] { add(1, 1)(x, cuttle::constant(two)); }),
+        message_of([&] { add(1, 1)(x, cuttle::layout(two)); })}) {
+    ok(message.find("the text '4:1' has a byte 0 after it") != std::string::npos,
+       "a text with a byte 0");
+  }
+  const void *fixed = x.data();
+  ok(message_of([&] {
+       add(1, 1)(cuttle::memory(fixed, CUTTLE_F32, {1}), 1.0F);
+     }).find("read-only") != std::string::npos,
+     "a const pointer of any type is not written");
+}
+
 static void test_memory(cuttle::State &S) {
   std::vector<std::int16_t> a(6), b(6);
   for (std::int16_t i = 0; i < 6; i++) {
@@ -191,6 +223,7 @@ int main() try {
   cuttle::State S(on_cpu());
   S.run(script, "=plus.lua");
   test_arguments(S);
+  test_narrow(S);
   test_memory(S);
   test_lives();
   test_errors(S);
