@@ -238,7 +238,7 @@ static NAME_status NAME_check_apart(const NAME_kernel *k, const NAME_special *sp
         return NAME_fail(err, UPPER_BAD_ARGUMENT,
                          "%s: it shares memory with %s, and the kernel writes one of them; it was exported "
                          "for tensors that do not",
-                         special->texts[i].title, special->texts[j].title);
+                         special->texts[i].title, strchr(special->texts[j].title, ' ') + 1);
       }
     }
   }

@@ -2,6 +2,7 @@
    The same kernels on the CPU engine of libcuttle_core (pkg-config cuttle-core), with the bits that they have in
    Cuttle. Tensors are in the host's memory. */
 #include <cuttle/ct.h>
+#include <errno.h>
 
 /* A specialisation as bytes that ct_ir_read reads; the program that they were lowered to, made at the first launch. */
 typedef struct NAME_twin {
@@ -129,10 +130,7 @@ static void NAME_fill_cpu(const NAME_kernel *k, const NAME_special *special, con
   const NAME_special *special = NULL;
   memset(s, 0, sizeof s);
   NAME_status status = NAME_choose(k, args, s, &special, err);
-  if (status == UPPER_OK && grid == NULL) {
-    status = NAME_check_grid(k, special, args, err);
-    grid = &special->grid;
-  }
+  status = status == UPPER_OK ? NAME_choose_grid(k, special, args, &grid, err) : status;
   if (status != UPPER_OK || grid->x == 0 || grid->y == 0 || grid->z == 0) {
     return status == UPPER_OK ? NAME_succeed(err) : status; /* nothing to do */
   }

@@ -65,10 +65,11 @@ static NAME_status NAME_write_launch(const NAME_kernel *k, const NAME_slot *args
   CtErr why;
   memset(s, 0, sizeof s);
   memset(n_elems, 0, sizeof n_elems);
-  NAME_status status = NAME_choose(k, args, s, &special, err);
-  if (status == UPPER_OK && grid == NULL) {
-    status = NAME_check_grid(k, special, args, err);
+  if (path == NULL) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write the launch: the path is NULL", k->name);
   }
+  NAME_status status = NAME_choose(k, args, s, &special, err);
+  status = status == UPPER_OK ? NAME_choose_grid(k, special, args, &grid, err) : status;
   if (status != UPPER_OK) {
     return status;
   }
@@ -83,14 +84,13 @@ static NAME_status NAME_write_launch(const NAME_kernel *k, const NAME_slot *args
     return NAME_cpu_fail(k, &why, err);
   }
   NAME_fill_cpu(k, special, args, s, slots, n_elems);
-  FILE *f = path == NULL ? NULL : fopen(path, "wb");
+  FILE *f = fopen(path, "wb");
   if (f == NULL) {
-    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write %s", k->name,
-                     path == NULL ? "the launch: the path is NULL" : path);
+    return NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write %s: %s", k->name, path, strerror(errno));
   }
   NAME_file file = {f, UINT64_C(0xcbf29ce484222325)};
   NAME_put_launch(&file, special, &NAME_twins[number], &NAME_programs[number].ir, slots, n_elems,
-                  grid == NULL ? special->grid : *grid, with_data);
+                  *grid, with_data);
   bool failed = ferror(f) != 0;
   failed = fclose(f) != 0 || failed;
   return failed ? NAME_fail(err, UPPER_BAD_ARGUMENT, "%s: cannot write %s", k->name, path)

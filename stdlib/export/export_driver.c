@@ -502,6 +502,29 @@ static NAME_status NAME_check_grid(const NAME_kernel *k, const NAME_special *spe
   return UPPER_OK;
 }
 
+/* The caller's grid, or that of the example for NULL. */
+static NAME_status NAME_choose_grid(const NAME_kernel *k, const NAME_special *special,
+                                    const NAME_slot *args, const NAME_dim3 **grid, NAME_error *err) {
+  const NAME_dim3 c = special->cluster;
+  if (*grid == NULL) {
+    *grid = &special->grid;
+    return NAME_check_grid(k, special, args, err);
+  }
+  const NAME_dim3 g = **grid;
+  if (g.y > 65535 || g.z > 65535 || (uint64_t)g.x * special->block.x > INT32_MAX) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                     "%s: grid (%u,%u,%u); expected at most 65535 blocks in y and z, and less than 2^31 "
+                     "threads in x",
+                     k->name, g.x, g.y, g.z);
+  }
+  if (c.x * c.y * c.z > 1 && (g.x % c.x | g.y % c.y | g.z % c.z) != 0) {
+    return NAME_fail(err, UPPER_BAD_ARGUMENT,
+                     "%s: grid (%u,%u,%u) is not a multiple of cluster (%u,%u,%u)", k->name, g.x, g.y,
+                     g.z, c.x, c.y, c.z);
+  }
+  return UPPER_OK;
+}
+
 /* What the kernel needs beside its arguments. */
 static NAME_status NAME_finish(const NAME_kernel *k, const NAME_code *code,
                                const NAME_loaded *loaded, void *workspace, unsigned char *block,
@@ -536,10 +559,7 @@ static NAME_status NAME_run(const NAME_kernel *k, const NAME_slot *args, const N
     __builtin_prefetch(&NAME_loads[k->specials->codes->number]);
   }
   NAME_status status = NAME_choose(k, args, s, &special, err);
-  if (status == UPPER_OK && grid == NULL) {
-    status = NAME_check_grid(k, special, args, err);
-    grid = &special->grid;
-  }
+  status = status == UPPER_OK ? NAME_choose_grid(k, special, args, &grid, err) : status;
   status = status == UPPER_OK ? NAME_enter(k->name, &context, err) : status;
   status = status == UPPER_OK ? NAME_ready(k, special, context, &code, &loaded, err) : status;
   if (status != UPPER_OK) {

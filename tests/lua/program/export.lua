@@ -286,12 +286,14 @@ static void launch_null(void) {
   printf("%d %s\n", status, error.text);
 }
 
-static void launch(void) {
-  saxpy_dim3 grid = {4, 1, 1};
+static void launch_grid(unsigned x, unsigned y) {
+  saxpy_dim3 grid = {x, y, 1};
   saxpy_status status = saxpy_launch(&args, &grid, NULL, &error);
   printf("%d %s\n", status, error.text);
   reset();
 }
+
+static void launch(void) { launch_grid(4, 1); }
 
 int main(void) {
   reset();
@@ -317,6 +319,8 @@ int main(void) {
   args.x.shape[0] = (int64_t)1 << 40;
   launch();
   launch_null();
+  launch_grid(4, 65536);
+  launch_grid(1u << 31, 1);
   return 0;
 }
 ]])
@@ -334,10 +338,14 @@ local want <const> = {
     .. "example (1000)",
   "1 saxpy: argument 2 (x): its rank is 2; 1 was expected",
   "1 saxpy: argument 2 (x): its address is NULL",
-  "1 saxpy: argument 3 (y): it shares memory with saxpy: argument 2 (x), and the kernel writes "
-    .. "one of them; it was exported for tensors that do not",
+  "1 saxpy: argument 3 (y): it shares memory with argument 2 (x), and the kernel writes one "
+    .. "of them; it was exported for tensors that do not",
   "1 saxpy: argument 2 (x): the extent of mode 0 is 1099511627776; 0 to 2146435070 was expected",
   "1 saxpy: the arguments are NULL",
+  "1 saxpy: grid (4,65536,1); expected at most 65535 blocks in y and z, and less than 2^31 "
+    .. "threads in x",
+  "1 saxpy: grid (2147483648,1,1); expected at most 65535 blocks in y and z, and less than 2^31 "
+    .. "threads in x",
 }
 local at = 0
 for line in out:gmatch "[^\n]+" do
