@@ -67,17 +67,23 @@ static Row *find_row(PyObject *type) {
 
 static bool has_attribute(PyObject *o, const char *name) { return PyObject_HasAttrString(o, name); }
 
-/* The root of the module that the type is of: "torch" of "torch.nn.parameter". */
-static bool is_of_module(PyObject *type, const char *root) {
-  PyObject *module = PyObject_GetAttrString(type, "__module__");
-  PyObject *utf8 = module == NULL ? NULL : PyUnicode_AsUTF8String(module);
+/* Does a name that the type has begin so, up to a dot? As its __module__ "torch.nn.parameter" with "torch". */
+static bool begins(PyObject *type, const char *attribute, const char *root) {
+  PyObject *name = PyObject_GetAttrString(type, attribute);
+  PyObject *utf8 = name == NULL ? NULL : PyUnicode_AsUTF8String(name);
   const char *text = utf8 == NULL ? NULL : PyBytes_AsString(utf8);
   size_t n = strlen(root);
   bool is = text != NULL && strncmp(text, root, n) == 0 && (text[n] == '\0' || text[n] == '.');
   PyErr_Clear();
-  Py_XDECREF(module);
+  Py_XDECREF(name);
   Py_XDECREF(utf8);
   return is;
+}
+
+/* numpy.bool_, whose name is bool from NumPy 2 on. */
+static bool is_numpy_bool(PyObject *type) {
+  return begins(type, "__module__", "numpy") &&
+         (begins(type, "__name__", "bool_") || begins(type, "__name__", "bool"));
 }
 
 /* From the capsule, or the integer that DLPack 1.2 had in its place. */
@@ -134,16 +140,18 @@ static bool stream_of_torch(int device, void **out) {
 /* Asking a type runs code of Python, in which other threads may run: a row is added when it is whole. */
 static Row *learn(PyObject *type) {
   Row row = {.type = type, .kind = KIND_OTHER, .exchange = exchange_of(type)};
-  row.is_immutable = is_of_module(type, "jaxlib") || is_of_module(type, "jax");
+  row.is_immutable = begins(type, "__module__", "jaxlib") || begins(type, "__module__", "jax");
   row.is_torch = has_attribute(type, "__torch_function__") && has_attribute(type, "is_neg");
   if (row.exchange != NULL) {
     row.kind = KIND_EXCHANGE;
+  } else if (is_numpy_bool(type)) {
+    row.kind = KIND_BOOL;
   } else if (has_attribute(type, "__dlpack__")) {
     bool is_torch = has_attribute(type, "__torch_function__") && open_torch();
     PyErr_Clear();
     row.kind = is_torch ? KIND_TORCH : KIND_CAPSULE;
-    row.is_numpy = is_of_module(type, "numpy");
-    row.is_cupy = is_of_module(type, "cupy");
+    row.is_numpy = begins(type, "__module__", "numpy");
+    row.is_cupy = begins(type, "__module__", "cupy");
   } else if (PyType_IsSubtype((PyTypeObject *)type, &PyFloat_Type)) {
     row.kind = KIND_FLOAT;
   } else if (PyType_IsSubtype((PyTypeObject *)type, &PyUnicode_Type)) {
@@ -173,6 +181,8 @@ PyObject *call_as_number(PyObject *object) {
          : kind == KIND_REAL ? PyNumber_Float(object)
                              : NULL;
 }
+
+bool call_is_bool(PyObject *object) { return row_of(object)->kind == KIND_BOOL; }
 
 bool call_is_tensor(PyObject *object) {
   Kind kind = row_of(object)->kind;
@@ -546,9 +556,9 @@ bool call_read(Call *c, int i, PyObject *object) {
     case KIND_INT: return call_read_int(c, i, object, CUTTLE_ARG_INT);
     case KIND_FLOAT:
     case KIND_REAL: return call_read_float(c, i, object, CUTTLE_ARG_FLOAT);
-    case KIND_BOOL: return call_read_int(c, i, object, CUTTLE_ARG_BOOL);
+    case KIND_BOOL: return call_read_bool(c, i, object);
     case KIND_INDEX: return call_read_index(c, i, object, CUTTLE_ARG_INT);
-    case KIND_VALUE: return call_read_value(c, i, (const Value *)object);
+    case KIND_VALUE: return call_read_value(c, i, (Value *)object);
     case KIND_TEXT: return call_put_text(c, i, object, CUTTLE_ARG_TEXT);
     case KIND_TUPLE: return call_read_tuple(c, i, object);
     case KIND_LAYOUT: return call_read_layout(c, i, object);

@@ -106,12 +106,15 @@ bool call_read(Call *c, int i, PyObject *object);
 void call_end(Call *c);
 /* plain.c: argument i, an object of that kind. False with an exception. */
 bool call_read_int(Call *c, int i, PyObject *object, cuttle_ArgKind kind);
+bool call_read_bool(Call *c, int i, PyObject *object);
 bool call_read_float(Call *c, int i, PyObject *object, cuttle_ArgKind kind);
 bool call_read_index(Call *c, int i, PyObject *object, cuttle_ArgKind kind); /* with __index__ */
 bool call_put_text(Call *c, int i, PyObject *text,
                    cuttle_ArgKind kind); /* as UTF-8, which the call holds */
 bool call_read_tuple(Call *c, int i, PyObject *object);
 bool call_read_layout(Call *c, int i, PyObject *object);
+/* Is it True, False or NumPy's? */
+bool call_is_bool(PyObject *object);
 /* Is it a tensor for call_read? */
 bool call_is_tensor(PyObject *object);
 /* A number of another type than int and float, such as numpy.float32, as one of these: a new reference. NULL without an

@@ -12,10 +12,10 @@ enum { MAX_RANK = 8, MAX_TENSORS = 32, MAX_DEPTH = 16 };
 typedef struct Request {
   State *st;
   PyObject *name, *args, *options;
-  PyObject *result;                          /* a list */
-  PyObject *owned;                           /* a list of all that is in the result */
-  PyThreadState *thread;                     /* while the GIL is let go; else NULL */
-  Call call;                                 /* the tensors of the arguments, */
+  PyObject *result;      /* a list */
+  PyObject *owned;       /* a list of what is in the arguments and in the result */
+  PyThreadState *thread; /* while the GIL is let go; else NULL */
+  Call call;             /* the tensors of the arguments, */
   int64_t extents[MAX_TENSORS][2][MAX_RANK]; /* their shapes and strides in the order asked for, */
   cuttle_Tensor *tensors[MAX_TENSORS];       /* what was made of them, */
   PyObject *objects[MAX_TENSORS];            /* and of what, borrowed */
@@ -31,6 +31,14 @@ static void check(lua_State *L, bool ok) {
   if (!ok) {
     fail(L);
   }
+}
+
+/* The request owns it from here on, as Lua may raise before something else does. */
+static PyObject *own(lua_State *L, Request *q, PyObject *o) {
+  bool is_owned = o != NULL && PyList_Append(q->owned, o) == 0;
+  Py_XDECREF(o);
+  check(L, is_owned);
+  return o;
 }
 
 /* {====== Tensors ====== */
@@ -147,26 +155,29 @@ static void push_sequence(lua_State *L, Request *q, PyObject *o, int depth) {
   check(L, n >= 0);
   lua_createtable(L, (int)(n < 1000 ? n : 1000), 0);
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *item = PySequence_GetItem(o, i);
-    check(L, item != NULL);
-    Py_DECREF(item); /* the sequence has it */
-    push_object(L, q, item, depth + 1);
+    push_object(L, q, own(L, q, PySequence_GetItem(o, i)), depth + 1);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
 
+/* None is no key of Lua's, nor is NaN; a value None is not in the table. */
+static void check_key(lua_State *L, PyObject *key) {
+  if (lua_isnil(L, -1) || (lua_type(L, -1) == LUA_TNUMBER && !lua_rawequal(L, -1, -1))) {
+    PyErr_Format(PyExc_TypeError, "a dict has the key %R; a text or a number was expected", key);
+    fail(L);
+  }
+}
+
+/* Of a copy: an object's own code, which reading it may run, can change the dict. */
 static void push_dict(lua_State *L, Request *q, PyObject *o, int depth) {
-  PyObject *key, *value;
+  PyObject *key, *value, *items = own(L, q, PyDict_Copy(o));
   Py_ssize_t at = 0;
   lua_newtable(L);
-  while (PyDict_Next(o, &at, &key, &value)) {
+  while (PyDict_Next(items, &at, &key, &value)) {
     push_object(L, q, key, depth + 1);
+    check_key(L, key);
     push_object(L, q, value, depth + 1);
-    if (lua_isnil(L, -2)) {
-      lua_pop(L, 2);
-    } else {
-      lua_rawset(L, -3);
-    }
+    lua_rawset(L, -3);
   }
 }
 
@@ -200,8 +211,10 @@ static void push_object(lua_State *L, Request *q, PyObject *o, int depth) {
   }
   if (o == Py_None) {
     lua_pushnil(L);
-  } else if (PyBool_Check(o)) {
-    lua_pushboolean(L, o == Py_True);
+  } else if (call_is_bool(o)) {
+    int is_true = PyObject_IsTrue(o);
+    check(L, is_true >= 0);
+    lua_pushboolean(L, is_true);
   } else if (PyLong_Check(o)) {
     push_int(L, o);
   } else if (PyFloat_Check(o)) {
@@ -270,14 +283,6 @@ static bool is_list(lua_State *L, int table) {
     n++;
   }
   return n == lua_rawlen(L, table);
-}
-
-/* The request owns it from here on, as Lua may raise before something else does. */
-static PyObject *own(lua_State *L, Request *q, PyObject *o) {
-  bool is_owned = o != NULL && PyList_Append(q->owned, o) == 0;
-  Py_XDECREF(o);
-  check(L, is_owned);
-  return o;
 }
 
 static PyObject *result_at(lua_State *L, Request *q, int idx, int depth);
@@ -418,10 +423,18 @@ static void run_request(Request *q) {
   }
 }
 
+/* False with an exception: it has a byte 0, or is no Unicode. */
+static bool is_name(PyObject *name) {
+  PyObject *utf8 = PyUnicode_AsUTF8String(name);
+  bool is = utf8 != NULL && host_name(utf8) != NULL;
+  Py_XDECREF(utf8);
+  return is;
+}
+
 PyObject *state_call(PyObject *self, PyObject *args) {
   Request q = {.st = (State *)self, .options = Py_None};
   PyObject *given = NULL;
-  if (!PyArg_ParseTuple(args, "U|OO", &q.name, &given, &q.options)) {
+  if (!PyArg_ParseTuple(args, "U|OO", &q.name, &given, &q.options) || !is_name(q.name)) {
     return NULL;
   }
   if (q.options != Py_None && !PyDict_Check(q.options)) {

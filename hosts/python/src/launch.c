@@ -43,24 +43,25 @@ static PyTypeObject *launch_type, *kernel_type;
 
 /* {====== Grid and block ====== */
 
+/* An integer, which True and False are not here, from 0 on. */
 static bool read_extent(PyObject *o, uint32_t *out, const char *what) {
-  PyObject *n = PyNumber_Index(o);
-  long long v = n == NULL ? -1 : PyLong_AsLongLong(n);
-  if (n == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+  PyObject *n = PyBool_Check(o) ? NULL : PyNumber_Index(o);
+  if (n == NULL && (PyErr_Occurred() == NULL || PyErr_ExceptionMatches(PyExc_TypeError))) {
     PyErr_Format(PyExc_TypeError, "%s: %R; an integer%s was expected", what, o,
                  strcmp(what, "smem") == 0 ? "" : " or a tuple of up to three");
   }
-  Py_XDECREF(n);
-  if (PyErr_Occurred() != NULL) {
+  if (n == NULL) {
     return false;
   }
-  if (v < 0 || v > UINT32_MAX) {
-    PyErr_Format(PyExc_ValueError, "%s: extent %lld; expected 0 to %lld", what, v,
-                 (long long)UINT32_MAX);
-    return false;
+  int overflow;
+  long long v = PyLong_AsLongLongAndOverflow(n, &overflow);
+  bool fits = overflow == 0 && v >= 0 && v <= INT32_MAX;
+  if (!fits) {
+    PyErr_Format(PyExc_ValueError, "%s: %R; an integer from 0 to 2^31 - 1 was expected", what, n);
   }
-  *out = (uint32_t)v;
-  return true;
+  Py_DECREF(n);
+  *out = fits ? (uint32_t)v : 0;
+  return fits;
 }
 
 static bool read_dim3(PyObject *o, cuttle_Dim3 *out, const char *what) {
@@ -265,6 +266,11 @@ static bool read_stream(PyObject *o, Launch *l) {
   PyObject *n = PyObject_HasAttrString(o, "cuda_stream") ? PyObject_GetAttrString(o, "cuda_stream")
                 : PyObject_HasAttrString(o, "ptr")       ? PyObject_GetAttrString(o, "ptr")
                                                          : PyNumber_Index(o);
+  if (n == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "stream: %R; a stream of PyTorch or CuPy, or the address of a CUstream, was expected", o);
+  }
   l->has_stream = n != NULL;
   l->options.use_stream = 1;
   l->options.stream = n == NULL ? NULL : PyLong_AsVoidPtr(n);

@@ -3,18 +3,30 @@
 
 /* {====== Numbers ====== */
 
+/* Is it one of 2**63 to 2**64 - 1? */
+static bool is_u64(PyObject *object) {
+  bool is = PyLong_AsUnsignedLongLong(object) != (unsigned long long)-1 || PyErr_Occurred() == NULL;
+  PyErr_Clear();
+  return is;
+}
+
 bool call_read_int(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
   int overflow;
   c->args[i].kind = kind;
   c->args[i].u.i = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow != 0) {
-    PyErr_Format(
-        PyExc_OverflowError,
-        "argument %d is %R; integers of kernels have 64 bits: write n - 2**64 for a u64 of "
-        "2**63 or more",
-        i + 1, object);
+    PyErr_Format(PyExc_OverflowError, "argument %d is %R; integers of kernels have 64 bits%s",
+                 i + 1, object,
+                 is_u64(object) ? ": pass n - 2**64, and write cast(n, u64) in the kernel" : "");
   }
   return overflow == 0 && (c->args[i].u.i != -1 || PyErr_Occurred() == NULL);
+}
+
+bool call_read_bool(Call *c, int i, PyObject *object) {
+  int is_true = PyObject_IsTrue(object);
+  c->args[i].kind = CUTTLE_ARG_BOOL;
+  c->args[i].u.i = is_true;
+  return is_true >= 0;
 }
 
 bool call_read_float(Call *c, int i, PyObject *object, cuttle_ArgKind kind) {
@@ -52,12 +64,20 @@ static bool read_view(Call *c, int i, const Value *v) {
   return true;
 }
 
-bool call_read_value(Call *c, int i, const Value *v) {
-  switch (v->kind) {
-    case CUTTLE_ARG_MEMORY: return read_view(c, i, v);
-    case CUTTLE_ARG_F64: return call_read_float(c, i, v->object, CUTTLE_ARG_F64);
-    default: return call_read_index(c, i, v->object, (cuttle_ArgKind)v->kind);
+/* cuttle.f64(x), cuttle.i64(n) or cuttle.static(n); a bool is no such number. */
+static bool read_typed(Call *c, int i, Value *v) {
+  bool is_float = v->kind == CUTTLE_ARG_F64, is_bool = call_is_bool(v->object);
+  bool ok = !is_bool && (is_float ? call_read_float(c, i, v->object, CUTTLE_ARG_F64)
+                                  : call_read_index(c, i, v->object, (cuttle_ArgKind)v->kind));
+  if (!ok && (is_bool || PyErr_ExceptionMatches(PyExc_TypeError))) {
+    PyErr_Format(PyExc_TypeError, "argument %d is %R; %s was expected in it", i + 1, (PyObject *)v,
+                 is_float ? "a number" : "an integer");
   }
+  return ok;
+}
+
+bool call_read_value(Call *c, int i, Value *v) {
+  return v->kind == CUTTLE_ARG_MEMORY ? read_view(c, i, v) : read_typed(c, i, v);
 }
 
 /* {====== Constants of the kernel: texts, tuples of integers and layouts, by their texts ====== */

@@ -234,21 +234,30 @@ static bool open_state(State *st, const char *device, size_t memory_limit, int s
   return st->S != NULL;
 }
 
+/* A number of bytes; 0: no limit. False with an exception. */
+static bool read_limit(PyObject *o, size_t *out) {
+  PyObject *n = PyBool_Check(o) ? NULL : PyNumber_Index(o);
+  *out = n == NULL ? 0 : PyLong_AsSize_t(n);
+  bool ok = n != NULL && PyErr_Occurred() == NULL;
+  if (!ok) {
+    PyErr_Format(PyExc_ValueError,
+                 "memory_limit is %R; a number of bytes was expected, or 0 for no limit", o);
+  }
+  Py_XDECREF(n);
+  return ok;
+}
+
 static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   static const char *const names[] = {"name", "device", "memory_limit", "sandbox", NULL};
-  PyObject *name, *is_apart = Py_False;
+  PyObject *name, *bytes = NULL, *is_apart = Py_False;
   const char *device = NULL;
-  Py_ssize_t limit = 0;
+  size_t limit = 0;
   int sandbox = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|znO", (char **)names, &name, &device, &limit,
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "U|zOO", (char **)names, &name, &device, &bytes,
                                    &is_apart) ||
+      (bytes != NULL && !read_limit(bytes, &limit)) ||
       !host_read_flag("sandbox", is_apart, &sandbox)) {
     return NULL;
-  }
-  if (limit < 0) {
-    return PyErr_Format(PyExc_ValueError,
-                        "memory_limit is %zd; a number of bytes was expected, or 0 for no limit",
-                        limit);
   }
   State *st = (State *)host_new(type);
   if (st == NULL) {
@@ -256,7 +265,7 @@ static PyObject *state_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   }
   Py_INCREF(name);
   st->name = name;
-  if (!open_state(st, device, (size_t)limit, sandbox)) {
+  if (!open_state(st, device, limit, sandbox)) {
     Py_DECREF(st);
     return NULL;
   }

@@ -27,6 +27,15 @@ static PyTypeObject *tensor_type;
 
 /* {====== Making ====== */
 
+static bool is_empty(const cuttle_Memory *m) {
+  bool is = false;
+  for (int i = 0; i < m->rank; i++) {
+    is = is || m->shape[i] == 0;
+  }
+  return is;
+}
+
+/* One without elements uses nobody's memory. */
 PyObject *tensor_of_result(State *st, int idx, PyObject *(*owner)(void *ud, const cuttle_Memory *m),
                            void *ud) {
   cuttle_Memory m;
@@ -36,7 +45,8 @@ PyObject *tensor_of_result(State *st, int idx, PyObject *(*owner)(void *ud, cons
   }
   cuttle_Hold *hold = cuttle_hold(st->S, idx);
   PyObject *lender = hold == NULL ? owner(ud, &m) : NULL;
-  Tensor *t = hold == NULL && lender == NULL ? NULL : (Tensor *)host_new(tensor_type);
+  bool is_kept = hold != NULL || lender != NULL || is_empty(&m);
+  Tensor *t = is_kept ? (Tensor *)host_new(tensor_type) : NULL;
   if (t == NULL) {
     cuttle_drop(st->S, hold);
     return NULL;
@@ -144,6 +154,21 @@ static bool has_major(PyObject *version) {
   return is;
 }
 
+/* The device that a consumer asks for, None or a pair: false with an exception if it is another one. */
+static bool is_on(Tensor *t, PyObject *device) {
+  DLDevice own = dl_tensor(t).device;
+  PyObject *here = Py_BuildValue("(ii)", (int)own.type, (int)own.id);
+  int is_here =
+      here == NULL || device == Py_None ? 1 : PyObject_RichCompareBool(here, device, Py_EQ);
+  Py_XDECREF(here);
+  if (is_here == 0) {
+    PyErr_Format(PyExc_BufferError,
+                 "dl_device is %R; a cuttle.Tensor stays on its own device, (%d, %d)", device,
+                 (int)own.type, (int)own.id);
+  }
+  return is_here == 1 && PyErr_Occurred() == NULL;
+}
+
 static PyObject *tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs) {
   static const char *const names[] = {"stream", "max_version", "dl_device", "copy", NULL};
   Tensor *t = (Tensor *)self;
@@ -160,7 +185,9 @@ static PyObject *tensor_dlpack(PyObject *self, PyObject *args, PyObject *kwargs)
                                              "from version 1.0 on; pass max_version=(1, 0)");
     return NULL;
   }
-  return PyErr_Occurred() != NULL || !is_ready(t, stream) ? NULL : new_capsule(t, is_versioned);
+  return PyErr_Occurred() != NULL || !is_on(t, device) || !is_ready(t, stream)
+             ? NULL
+             : new_capsule(t, is_versioned);
 }
 
 static PyObject *tensor_dlpack_device(PyObject *self, PyObject *none) {

@@ -141,8 +141,13 @@ static PyObject *value_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   if (!PyArg_ParseTuple(args, "iO|z", &kind, &object, &dtype)) {
     return NULL;
   }
+  bool is_view = kind == CUTTLE_ARG_MEMORY;
   int n = dtype == NULL ? 0 : dtype_of_name(dtype);
-  if (dtype != NULL && n == 0) {
+  if (is_view && dtype == NULL) {
+    PyErr_SetString(PyExc_TypeError,
+                    "view_as(x, None): an element type, such as \"tf32\", was expected");
+  }
+  if (PyErr_Occurred() != NULL) {
     return NULL;
   }
   Value *v = (Value *)host_new(type);

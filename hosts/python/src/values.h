@@ -12,7 +12,7 @@ typedef struct Value {
 } Value;
 
 /* plain.c: argument i, a typed number or memory of another type. False with an exception. */
-bool call_read_value(Call *c, int i, const Value *v);
+bool call_read_value(Call *c, int i, Value *v);
 
 bool value_is_one(PyObject *object);
 

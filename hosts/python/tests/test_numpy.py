@@ -18,6 +18,7 @@ kernel("saxpy", function(a, x, y)
   local i = blockIdx.x * blockDim.x + threadIdx.x
   if i < size(y) then y[i] = a * x[i] + y[i] end
 end)
+function all(...) return ... end
 kernel("above", function(x, out, least) out[threadIdx.x] = x[threadIdx.x] > least end)
 kernel("transpose", function(a, out)
   local i, j = threadIdx.x, threadIdx.y
@@ -37,6 +38,8 @@ def test_launches():
     close(y, 2.0 * np.arange(1000) + 1, "saxpy")
     module.saxpy[4, 256](np.float32(1.0), x[::-1].copy(), y)
     close(y, np.arange(1000) + 1000.0, "a number of NumPy")
+    same(module.all(np.bool_(True), np.int8(-1), np.float16(0.5)), (True, -1, 0.5), "NumPy's bool is a bool")
+    fails(cuttle.Error, "a bool and a number", lambda: module.saxpy[4, 256](np.bool_(True), x, y), "in a launch, too")
     a = np.arange(12, dtype="i4").reshape(3, 4)
     out = np.zeros((4, 3), dtype="i4")
     module.transpose[1, (4, 4)](a, out)

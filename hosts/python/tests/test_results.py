@@ -74,7 +74,7 @@ def test_values():
     fails(TypeError, "args: 'abc'", lambda: module.call("same_one", "abc"), "a text in place of arguments")
     fails(TypeError, "args: None", lambda: module.call("same_one", None), "nothing in place of them")
     fails(cuttle.Error, "there is no function 'nothing'", lambda: module.call("nothing"), "an unknown function")
-    fails(cuttle.Error, "there is no function 'none", lambda: module.call("none\0"), "a name with a 0 in it")
+    fails(ValueError, "null byte", lambda: module.call("none\0"), "a name with a 0 in it")
     fails(cuttle.Error, "'math' is a table", lambda: module.call("math"), "what is no function")
     fails(ValueError, "null", lambda: module.kernel("k\0"), "a kernel's name with a 0 in it")
     fails(TypeError, "kernel: 3", lambda: module.kernel(3), "a kernel's name that is a number")
