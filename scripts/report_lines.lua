@@ -5,7 +5,7 @@
 -- Scripts run in states of this process, and the ids are added here: a state would read the table
 -- of ids for each script anew.
 local run_in_state <const> = rawget(_G, "run_in_state") -- of tests/support/states.c
-local SECONDS <const> = 100
+local SECONDS <const> = 900
 
 -- json.lua and script_error.lua, and what they require, without the library.
 table.insert(package.searchers, 2, function(name)

@@ -44,7 +44,7 @@ def masked(program, text):
     text = re.sub(*CHOSEN.get(program["name"], ("^$", "")), text)
     for line in text.split("\n"):
         line = re.sub(r"\s*\b\d+(\.\d+(?:e[+-]\d+)?|e[+-]\d+) " + UNITS, r" # \2", line)
-        numbers = re.search(r"\d\.\d", line)
+        numbers = re.search(r"\d(\.|e-)\d", line)
         if in_table and numbers:
             line = re.sub(r"\s*\b\d+(\.\d+(?:e[+-]\d+)?|e[+-]\d+)", " #", line)
         in_table = bool(numbers and in_table or not numbers and HEAD.search(line))
