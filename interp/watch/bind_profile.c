@@ -469,11 +469,10 @@ static int profile_cubin(lua_State *L) {
 
 static const luaL_Reg session_methods[] = {
     {"finish", session_finish}, {"waves", session_waves}, {NULL, NULL}};
-static const luaL_Reg functions[] = {
-    {"_watch.profile_begin", profile_begin},
-    {"_watch.profile_compile", profile_compile},
-    {"_watch.profile_cubin", profile_cubin},
-    {NULL, NULL}};
+static const luaL_Reg functions[] = {{"_watch.profile_begin", profile_begin},
+                                     {"_watch.profile_compile", profile_compile},
+                                     {"_watch.profile_cubin", profile_cubin},
+                                     {NULL, NULL}};
 
 void bind_open_profile(lua_State *L) {
   watcher_new_type(L, &kind, session_methods);
