@@ -14,45 +14,8 @@
 #include "runtime/simt/code/simt_program.h"
 
 typedef enum CtFailKind {
-  CT_FAIL_NONE,
-  CT_FAIL_BOUNDS,
-  CT_FAIL_ZERO,          /* integer division by zero */
-  CT_FAIL_STEP,          /* a loop's step is 0 */
-  CT_FAIL_ASSERT,        /* off: index of the text */
-  CT_FAIL_EXTENT,        /* a tensor's extent is negative */
-  CT_FAIL_BARRIER_LANES, /* not all lanes of a warp are here */
-  CT_FAIL_WARP_LANES,    /* as BARRIER_LANES, at an operation of the warp */
-  CT_FAIL_MASK_ABSENT,   /* off: a lane of the mask that is not here */
-  CT_FAIL_MASK_OWN,      /* a lane's mask does not name the lane */
-  CT_FAIL_MASK_OTHER,    /* off: a lane of the mask that has another mask */
-  CT_FAIL_WARP_ENDED,    /* some lanes of the warp have ended, or never existed */
-  CT_FAIL_BARRIER_WARPS, /* two warps wait at two barriers */
-  CT_FAIL_REMOTE_RANK,   /* off: a rank that no block of the cluster has */
-  CT_FAIL_REMOTE_ENDED,  /* off: the rank of the block, which has ended */
-  CT_FAIL_MEMBER,        /* off: a row that the list does not have */
-  CT_FAIL_ADDRESS,  /* off: an address that is in no tensor, or no multiple of an element's size */
-  CT_FAIL_CLUSTER,  /* a warp arrives twice before it waits, or waits before it arrives */
-  CT_FAIL_MBAR_NEW, /* an mbarrier that nobody has initialised is used */
-  CT_FAIL_MBAR_ARRIVALS, /* more arrivals than the phase needs */
-  CT_FAIL_MBAR_BYTES,    /* off: how many bytes the phase would miss */
-  CT_FAIL_MBAR_RANK,     /* off: a rank that no block of the cluster has */
-  CT_FAIL_MBAR_PARITY,   /* off: the parity, neither 0 nor 1 */
-  CT_FAIL_NAMED_ID,      /* off: a number that no named barrier has */
-  CT_FAIL_NAMED_LANES,   /* as BARRIER_LANES, at a named barrier */
-  CT_FAIL_NAMED_THREADS, /* off: number | threads << 8; another warp gives another count */
-  CT_FAIL_TMA_START,     /* off: the element of the row where the box begins */
-  /* off: how many a thread has; the warp asks for a change in the wrong direction */
-  CT_FAIL_REGISTERS,
-  CT_FAIL_ISSUE,        /* off: how many threads issue what one has to */
-  CT_FAIL_CANCEL_AGAIN, /* a block asks for work after it has seen that there is none */
-  CT_FAIL_CANCEL_PLACE, /* no cluster gave its work, so there is no first block */
-  CT_FAIL_TMEM_LANES,   /* off: the element of tensor memory that another thread would get */
-  CT_FAIL_WAITS,        /* warps wait at barriers, and nobody is left to complete them */
-  CT_FAIL_GRID,         /* blocks wait at the grid's barrier, and nobody is left to come there */
-  CT_FAIL_DEADLOCK,     /* loops wait for memory that nothing can change */
-  CT_FAIL_ENDLESS,      /* a loop changes nothing that decides when it ends */
-  CT_FAIL_REPEATS,      /* a watcher has seen an access outside too often; off: how often */
-  CT_FAIL_STOPPED       /* another block failed, or an interrupt */
+#define X(name, finding) CT_FAIL_##name,
+#include "simt_fails.def"
 } CtFailKind;
 
 typedef struct CtFail {
