@@ -325,6 +325,22 @@ void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal oper
   ct_ir_each_view(inst, visit_view, &visit);
 }
 
+typedef struct Sought {
+  CtVal v;
+  bool found;
+} Sought;
+
+static void seek(void *ud, CtVal operand) {
+  Sought *s = ud;
+  s->found = s->found || operand == s->v;
+}
+
+bool ct_ir_uses(const CtIr *ir, CtVal user, CtVal v) {
+  Sought s = {v, false};
+  ct_ir_each_operand(ir, user, seek, &s);
+  return s.found;
+}
+
 /* --- sharing ---------------------------------------------------------------------------------- */
 
 static uint32_t hash_inst(const CtInst *p) {

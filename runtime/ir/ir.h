@@ -267,6 +267,8 @@ static inline bool ct_ir_step(int *left) { return *left > 0 && (*left)-- > 0; }
 bool ct_ir_come_threads(const CtIr *ir, int64_t n, int64_t *lo, int64_t *hi);
 /* Visits every value an operation uses: scalar operands, and the dynamic integers of its views. */
 void ct_ir_each_operand(const CtIr *ir, CtVal v, void (*fn)(void *ud, CtVal operand), void *ud);
+/* Is v one of them? */
+bool ct_ir_uses(const CtIr *ir, CtVal user, CtVal v);
 void ct_ir_each_view(const CtInst *inst, void (*fn)(void *ud, const CtView *view, bool is_written),
                      void *ud);
 /* Do the arguments alone decide an integer, by at most CT_SIZE_MAX_OPS operations, so that ct_ir_eval computes

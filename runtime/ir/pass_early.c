@@ -71,26 +71,10 @@ static void move_up(Early *e, CtVal v) {
   }
 }
 
-typedef struct Sought {
-  CtVal v;
-  bool found;
-} Sought;
-
-static void seek(void *ud, CtVal v) {
-  Sought *s = ud;
-  s->found = s->found || v == s->v;
-}
-
-static bool uses(CtIr *ir, CtVal user, CtVal v) {
-  Sought s = {v, false};
-  ct_ir_each_operand(ir, user, seek, &s);
-  return s.found;
-}
-
 /* Past what is pure, too, and does not use it. */
 static void move_down(CtIr *ir, CtVal v, CtRegion region) {
   CtVal next = ct_inst(ir, v)->next, at = next;
-  while (at != 0 && is_pure(ir, at) && !uses(ir, at, v)) {
+  while (at != 0 && is_pure(ir, at) && !ct_ir_uses(ir, at, v)) {
     at = ct_inst(ir, at)->next;
   }
   if (at != 0 && at != next) {

@@ -41,22 +41,12 @@ void ct_low_counted(CtLow *l, CtVal v) {
   CT_EMIT(l, CT_SIMT_TALLIED, .d = ct_low_result(l, v, false), .imm = inst->op);
 }
 
-typedef struct Sought {
-  CtVal v;
-  bool found;
-} Sought;
-
-static void seek(void *ud, CtVal operand) {
-  Sought *s = ud;
-  s->found = s->found || operand == s->v;
-}
-
 static bool is_used(const CtIr *ir, CtVal v) {
-  Sought s = {v, false};
-  for (CtVal user = 1; user < ir->n_insts && !s.found; user++) {
-    ct_ir_each_operand(ir, user, seek, &s);
+  CtVal user = 1;
+  while (user < ir->n_insts && !ct_ir_uses(ir, user, v)) {
+    user++;
   }
-  return s.found;
+  return user < ir->n_insts;
 }
 
 void ct_low_atomic(CtLow *l, CtVal v) {
