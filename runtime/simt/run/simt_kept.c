@@ -70,21 +70,19 @@ static int by_begin(const void *a, const void *b) {
   return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Joins spans that overlap, in order. */
-static void join(CtSimtKept *k) {
-  size_t n = 0;
-  if (k->n > 1) {
-    qsort(k->spans, k->n, sizeof *k->spans, by_begin);
+size_t ct_simt_join(CtSimtSpan *spans, size_t n) {
+  size_t last = 0;
+  if (n > 1) {
+    qsort(spans, n, sizeof *spans, by_begin);
   }
-  for (size_t i = 0; i < k->n; i++) {
-    CtSimtSpan *last = n == 0 ? NULL : &k->spans[n - 1];
-    if (last != NULL && k->spans[i].begin <= last->end) {
-      last->end = k->spans[i].end > last->end ? k->spans[i].end : last->end;
+  for (size_t i = 1; i < n; i++) {
+    if (spans[i].begin < spans[last].end) {
+      spans[last].end = spans[i].end > spans[last].end ? spans[i].end : spans[last].end;
     } else {
-      k->spans[n++] = k->spans[i];
+      spans[++last] = spans[i];
     }
   }
-  k->n = n;
+  return n == 0 ? 0 : last + 1;
 }
 
 static size_t bytes_of(const CtSimtSpan *s) { return (size_t)(s->end - s->begin); }
@@ -96,7 +94,7 @@ CtStatus ct_simt_keep(CtAlloc alloc, const CtSimtEntry *entries, size_t n, CtSim
   for (size_t i = 0; i < n && status == CT_OK; i++) {
     status = add_launch(out, &entries[i], err);
   }
-  join(out);
+  out->n = ct_simt_join(out->spans, out->n);
   for (size_t i = 0; i < out->n; i++) {
     out->n_bytes += bytes_of(&out->spans[i]);
   }

@@ -13,6 +13,9 @@ typedef struct CtSimtKept {
   size_t n_bytes;
 } CtSimtKept;
 
+/* Puts spans in order, and joins those that overlap, as of memory that was lent twice; returns how many there are. */
+size_t ct_simt_join(CtSimtSpan *spans, size_t n);
+
 /* Keeps what the launches may write. On failure nothing is kept. */
 CtStatus ct_simt_keep(CtAlloc alloc, const CtSimtEntry *entries, size_t n, CtSimtKept *out,
                       CtErr *err) CT_NODISCARD;
