@@ -1,7 +1,6 @@
 /* worker.c: see worker.h. */
 #include "worker.h"
 
-#include <errno.h>
 #include <lauxlib.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +16,7 @@
 #include "interp/state/state_language.h"
 #include "process.h"
 #include "repl.h"
+#include "runtime/base/newfile.h"
 
 static const char option[] = "--sandbox";
 
@@ -103,18 +103,6 @@ static void push_request(lua_State *L) {
   luaL_pushresult(&b);
 }
 
-static bool write_all(const char *text, size_t len) {
-  while (len > 0) {
-    ssize_t n = write(PROCESS_REPLY_FD, text, len);
-    if (n < 0 && errno != EINTR) {
-      return false;
-    }
-    text += n > 0 ? n : 0;
-    len -= n > 0 ? (size_t)n : 0;
-  }
-  return true;
-}
-
 int worker_answer(CuttleState *s) {
   lua_State *L = s->L;
   size_t len;
@@ -127,7 +115,7 @@ int worker_answer(CuttleState *s) {
     return EXIT_FAILURE;
   }
   const char *text = lua_tolstring(L, -1, &len);
-  bool ok = fflush(stdout) == 0 && text != NULL && write_all(text, len);
+  bool ok = fflush(stdout) == 0 && text != NULL && ct_write_all(PROCESS_REPLY_FD, text, len);
   lua_pop(L, 1);
   return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

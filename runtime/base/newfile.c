@@ -220,6 +220,18 @@ int ct_newfile_folder(const char *path, unsigned mode) {
   return why == 0 && (stat(part, &st) != 0 || !S_ISDIR(st.st_mode)) ? ENOTDIR : why;
 }
 
+bool ct_write_all(int fd, const void *data, size_t bytes) {
+  for (const char *p = data; bytes > 0;) {
+    ssize_t n = write(fd, p, bytes);
+    if (n <= 0 && (n == 0 || errno != EINTR)) {
+      return false;
+    }
+    p += n > 0 ? n : 0;
+    bytes -= n > 0 ? (size_t)n : 0;
+  }
+  return true;
+}
+
 /* {====== Locks ====== */
 
 enum { LOCK_STEP_MS = 5 };

@@ -37,6 +37,9 @@ int ct_newfile_write_lasting(const char *path, const void *data, size_t bytes) C
    folder then. */
 int ct_newfile_folder(const char *path, unsigned mode) CT_NODISCARD;
 
+/* Writes all bytes, whatever a write takes at once. */
+bool ct_write_all(int fd, const void *data, size_t bytes) CT_NODISCARD;
+
 /* {====== Locks ====== */
 
 /* Whoever holds the lock of a name may read the file and write it anew by the functions above; the next

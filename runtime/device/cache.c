@@ -201,22 +201,6 @@ static bool read_all(int fd, void *data, size_t bytes) {
   return true;
 }
 
-static bool write_all(int fd, const void *data, size_t bytes) {
-  const char *p = data;
-  while (bytes > 0) {
-    ssize_t n = write(fd, p, bytes);
-    if (n < 0 && errno == EINTR) {
-      continue;
-    }
-    if (n <= 0) {
-      return false;
-    }
-    p += n;
-    bytes -= (size_t)n;
-  }
-  return true;
-}
-
 /* A plain file of this user's: what somebody else put there is not code to run. */
 static bool is_own_file(int fd, struct stat *st) {
   return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid();
@@ -371,8 +355,8 @@ static void evict(const CtCache *c) {
 /* {====== Writing ====== */
 
 static bool write_entry(int fd, const Header *h, const void *image, const void *info) {
-  return write_all(fd, h, sizeof *h) && write_all(fd, image, (size_t)h->image_bytes) &&
-         write_all(fd, info, (size_t)h->info_bytes);
+  return ct_write_all(fd, h, sizeof *h) && ct_write_all(fd, image, (size_t)h->image_bytes) &&
+         ct_write_all(fd, info, (size_t)h->info_bytes);
 }
 
 static bool store(const CtCache *c, const Header *h, const void *image, const void *info) {
