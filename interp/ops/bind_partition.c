@@ -48,6 +48,17 @@ static int push_coords(lua_State *L, CtAlg *g, const Tensor *t, CtLayout part, C
   return 1;
 }
 
+/* The coordinate and the projection, of 4 arguments, as texts: a layout keeps tables that it was made from
+   as tilers, whose integers are not negative. */
+static void print_coordinates(lua_State *L, const CtCx *cx, const char *op) {
+  for (int i = 3; i <= 4; i++) {
+    if (lua_istable(L, i)) {
+      lua_pushstring(L, bind_tuple_text(cx, bind_to_tuple(L, i, cx, op)));
+      lua_replace(L, i);
+    }
+  }
+}
+
 /* Pushes the part of the tensor or layout in argument 1, of 4, that begins at `at`. */
 static int push_part(lua_State *L, CtAlg *g, const Division *d, const CtComposed *part,
                      CtTuple at) {
@@ -55,6 +66,7 @@ static int push_part(lua_State *L, CtAlg *g, const Division *d, const CtComposed
   const char *op = d->op;
   int n_operands = lua_isnil(L, 4) ? 3 : 4;
   bind_check(L, g);
+  print_coordinates(L, &g->cx, op);
   if (t == NULL) {
     bind_push_made_composed(L, part, op, n_operands);
     bind_push_tuple(L, at);
@@ -96,14 +108,23 @@ static CtInt tiles_along(const Division *d, int i) {
   return al_ok(&g) ? tiles : ct_any();
 }
 
+/* Inner modes of a guarded tensor are padded each, so that there are more tiles than tiles_along says. */
+static bool pads_modes(const Division *d) {
+  bool pads = false;
+  for (int i = 0; d->t->is_guarded && i < ct_layout_rank(d->t->layout); i++) {
+    pads = pads || !ct_is_leaf(ct_mode(d->t->layout, i).shape);
+  }
+  return pads;
+}
+
 /* For check: notes that the coordinate of a tile is below the number of tiles. */
 static void note_tile(lua_State *L, const Division *d, CtTuple crd) {
   Tensor *part = tensor_test(L, -1);
   CtIr *ir = front_ir(L);
   int n = d->tiler.kind == CT_TILER_TUPLE ? ct_layout_rank(d->t->layout) : 1;
   bool is_tuple = !ct_is_leaf(crd);
-  if (ir == NULL || !ir->is_checked || part == NULL || d->t->is_guarded || d->t->at != NULL ||
-      (!is_tuple && n > 1)) {
+  if (ir == NULL || !ir->is_checked || part == NULL || d->t->at != NULL || (!is_tuple && n > 1) ||
+      pads_modes(d)) {
     return;
   }
   for (int i = 0; i < n && (!is_tuple || i < crd->rank); i++) {

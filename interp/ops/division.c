@@ -219,8 +219,20 @@ void division_check(Division *d) {
   }
 }
 
+/* No tile begins before the first, whatever the extents. Coordinates of tensors of coordinates may be negative. */
+static void check_not_negative(const Division *d, CtTuple crd) {
+  for (CtLeaves w = ct_leaves_of(crd); d->t->at == NULL && ct_next_leaf(&w);) {
+    if (ct_is_static(w.shape->i) && w.shape->i.v < 0) {
+      diag_error(d->L, "%s: coordinate %s of %s is negative; tiles begin at 0%s", d->op,
+                 bind_tuple_text(d->cx, crd), tensor_text(d),
+                 d->t->is_guarded ? "; for a halo, index elements: guard(x)[i - 1]" : "");
+    }
+  }
+}
+
 void division_check_coordinate(const Division *d, CtTuple crd) {
   int n = d->tiler.kind == CT_TILER_TUPLE ? ct_layout_rank(d->t->layout) : 1;
+  check_not_negative(d, crd);
   if (!d->is_static) {
     return;
   }

@@ -23,6 +23,8 @@ print(ancestors(l) <= 16, ancestors(l) > 0) -- expect: true	true
 
 -- The parts of a tensor know how they were cut, in kernels as well.
 print(select(1, tile("(8,8):(8,1)", { 2, 2 }, { 0, 1 })):origin()) -- expect: tile	(8,8):(8,1)	(2,2)	(0,1)
+-- A coordinate is no tiler: it may be negative.
+print(select(2, tile("(8,8):(8,1)", { 2, 2 }, { -1, 0 }))) -- expect: -16
 local k = kernel("parts", function(A)
   local part = parallelize(tile(A, { 8, 4 }, { 0, _ }), layout { 4, 4 }, threadIdx.x, { 1, _ })
   local op, of, threads, _, projection = part.layout:origin()
