@@ -274,6 +274,13 @@ const char *ct_emit_unsigned(CtDtype type) {
   return ct_dtypes[type].bits == 32 ? "unsigned" : "unsigned long long";
 }
 
+/* The compiler forwards what is stored in arrays to where it is read. So some that are larger than the 1020 bytes of a
+   thread's registers do not cost any memory, and unrolling them pays. */
+bool ct_emit_is_large(const CtEmitOperand *op) {
+  enum { MOST_BYTES = 4096 };
+  return ct_emit_is_register(op) && ct_buf_bytes(op->buf, op->buf->n_elems.v) > MOST_BYTES;
+}
+
 /* --- loops ------------------------------------------------------------------------------------------ */
 
 static void put_unroll(CtEmitNest *nest, int unroll) {

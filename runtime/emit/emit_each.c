@@ -140,6 +140,14 @@ static bool fail_modes(CtEmit *e, const CtEmitEach *each, int k) {
   return false;
 }
 
+static bool has_registers(const CtEmitEach *each) {
+  bool any = false;
+  for (int k = 0; k < each->n_views; k++) {
+    any = any || (ct_emit_is_register(&each->op[k]) && !ct_emit_is_large(&each->op[k]));
+  }
+  return any;
+}
+
 /* One loop over all elements; each view splits their number. */
 static bool flatten(CtEmit *e, CtEmitEach *each, CtEmitNest *nest) {
   CtEmitLeaves l;
@@ -157,21 +165,15 @@ static bool flatten(CtEmit *e, CtEmitEach *each, CtEmitNest *nest) {
       return false;
     }
   }
+  int64_t n = ct_emit_leaves_size(&l);
+  bool unrolled = has_registers(each) || n <= MANY;
   const char *var =
-      ct_emit_enter_loop(nest, 'i', ct_int(ct_emit_leaves_size(&l)), 1, CT_UNROLL_ALL);
+      ct_emit_enter_loop(nest, 'i', ct_int(n), 1, unrolled ? CT_UNROLL_ALL : CT_UNROLL_NO);
   for (int k = 0; k < each->n_parts; k++) {
     (void)ct_emit_list_leaves(each->layout[k], true, &l);
     ct_emit_add_split(&each->op[k], var, &l, 1);
   }
   return true;
-}
-
-static bool has_registers(const CtEmitEach *each) {
-  bool any = false;
-  for (int k = 0; k < each->n_views; k++) {
-    any = any || ct_emit_is_register(&each->op[k]);
-  }
-  return any;
 }
 
 /* Iterations of the modes [0, n), or a huge number. */

@@ -174,6 +174,10 @@ static void put_multiply(void *ud, const char *m, const char *n, const char *k) 
   ct_emit_leave_all(&nest);
 }
 
+static bool has_large(const Gemm *g) {
+  return ct_emit_is_large(&g->a.op) || ct_emit_is_large(&g->b.op) || ct_emit_is_large(&g->c.op);
+}
+
 /* Unrolls all of k, unless that is a lot of text for the compiler and no register is indexed by
    k. */
 static int unroll_k(const Gemm *g) {
@@ -181,7 +185,7 @@ static int unroll_k(const Gemm *g) {
                      (ct_emit_is_register(&g->b.op) && g->b.modes.mode[1].n > 0);
   int64_t per_k = g->m * g->n;
   int64_t factor = 1;
-  if (fixed_index || per_k * g->k <= MAX_FMAS) {
+  if (!has_large(g) && (fixed_index || per_k * g->k <= MAX_FMAS)) {
     return CT_UNROLL_ALL;
   }
   while (factor * 2 * per_k <= GEMM_BODY_FMAS) {
@@ -198,7 +202,7 @@ static void put_gemm(Gemm *g) {
     ct_emit_enter_scope(&nest);
   }
   stage_operands(g, &nest, k);
-  CtEmitProducts w = {g->e, g->inst->loc, g->m, g->n, put_multiply, g};
+  CtEmitProducts w = {g->e, g->inst->loc, g->m, g->n, put_multiply, g, ct_emit_is_large(&g->c.op)};
   ct_emit_products(&w, &g->inst->u.tile->order, &nest, k);
   ct_emit_leave_all(&nest);
 }

@@ -238,7 +238,7 @@ void ct_emit_mma(CtEmit *e, CtVal v) {
     point(&g, &g.fragment[looks[p]], looks[p], per_register(t->atom, looks[p]));
   }
   const char *var = ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL);
-  CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};
+  CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g, false};
   ct_emit_products(&w, &t->order, &nest, var);
   ct_emit_leave_all(&nest);
 }

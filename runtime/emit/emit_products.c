@@ -89,12 +89,13 @@ typedef struct Count {
 /* Enters loop i over the `left` remaining rows or columns; adds its share to the count. Returns its
    variable, or NULL for a loop of one turn. */
 static const char *enter_order(CtEmitNest *nest, const CtGemmLoop *loop, int64_t left,
-                               const char *around, Count *count) {
+                               const char *around, bool is_rolled, Count *count) {
   bool returns = loop->turns && around != NULL;
   bool whole = loop->step == 1 && !returns && count->sum.len == 0;
   int64_t turns = (left + loop->step - 1) / loop->step;
   char name = whole ? (loop->mode == 0 ? 'm' : 'n') : around == NULL ? 'p' : 'i';
-  const char *var = ct_emit_enter_loop(nest, name, ct_int(turns), 1, CT_UNROLL_ALL);
+  const char *var =
+      ct_emit_enter_loop(nest, name, ct_int(turns), 1, is_rolled ? CT_UNROLL_NO : CT_UNROLL_ALL);
   if (whole || var == NULL) {
     count->var = var;
     return var;
@@ -140,7 +141,7 @@ void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitN
   for (int i = 0; i < order->n; i++) {
     const CtGemmLoop *loop = &order->loop[i];
     int x = loop->mode;
-    around = enter_order(nest, loop, left[x], around, &count[x]);
+    around = enter_order(nest, loop, left[x], around, w->is_rolled, &count[x]);
     first[x] = first[x] == 0 ? loop->step : first[x];
     left[x] = loop->step;
   }

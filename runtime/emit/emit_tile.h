@@ -67,6 +67,9 @@ CtEmitOperand ct_emit_operand(const CtEmit *e, const CtView *view);
 static inline bool ct_emit_is_register(const CtEmitOperand *op) {
   return op->buf->space == CT_REGISTER;
 }
+/* An array that is larger than the registers of any thread. It lies in memory, so loops over it need not be
+   unrolled, which would take the compiler minutes. */
+bool ct_emit_is_large(const CtEmitOperand *op);
 void ct_emit_add_term(CtEmitOperand *op,
                       CtEmitTerm term); /* none for a variable NULL, which is 0 */
 /* Terms for the static leaves of a mode whose flat coordinate is `var`, a multiple of `step`; NULL: it is 0. */
@@ -170,6 +173,7 @@ typedef struct CtEmitProducts {
   int64_t m, n;
   void (*multiply)(void *ud, const char *m, const char *n, const char *k);
   void *ud;
+  bool is_rolled; /* the loops are not unrolled */
 } CtEmitProducts;
 void ct_emit_products(const CtEmitProducts *w, const CtGemmOrder *order, CtEmitNest *nest,
                       const char *k);

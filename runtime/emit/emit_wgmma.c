@@ -392,7 +392,7 @@ void ct_emit_wgmma(CtEmit *e, CtVal v) {
   name_tile(&g, B, &g.w->b);
   name_condition(&g);
   const char *var = ct_emit_enter_loop(&nest, 'k', ct_int(k), 1, CT_UNROLL_ALL);
-  CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g};
+  CtEmitProducts w = {e, inst->loc, mn[0], mn[1], put_call, &g, false};
   ct_emit_products(&w, &t->order, &nest, var);
   ct_emit_leave_all(&nest);
 }

@@ -64,3 +64,23 @@ kernel("accumulate", function(x, acc, count, n)
   count[0] = c[0]
 end){grid = 1, block = 1}(full(f32, {1000}, 0.1), acc, count, 1000)
 print(("%.9f"):format(acc[0]), count[0]) -- expect: 100.000001490	1000
+
+-- An array that no thread has registers for lies in memory: loops over it are not unrolled, which would take the
+-- compiler minutes.
+local function unrolled(m, K)
+  local k = kernel("product", function(A, B, C)
+    local a, b, c = fragment(f32, {m, K}), fragment(f32, {2, K}), fragment(f32, {m, 2})
+    copy(A, a)
+    copy(B, b)
+    clear(c)
+    gemm(a, b, c)
+    copy(c, C)
+  end, {static_shapes = true})
+  local A, B, C = rand(f32, {m, K}), rand(f32, {2, K}), zeros(f32, {m, 2})
+  k{grid = 1, block = 1}(A, B, C)
+  local text = k{grid = 1, block = 1}:source(A, B, C)
+  local _, whole = text:gsub("#pragma unroll *[\n/]", "")
+  return select(2, text:gsub("for %(", "")), whole, allclose(C, reference.matmul(A, B))
+end
+print(unrolled(4, 64)) -- expect: 7	7	true
+print(unrolled(4, 2048)) -- expect: 7	4	true
