@@ -209,7 +209,10 @@ void diag_push_message(lua_State *L, int idx) {
       luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL) {
     luaL_tolstring(L, idx, NULL);
   } else {
-    lua_pushfstring(L, "the error is %s, not a message", diag_push_kind(L, idx));
+    const char *kind = diag_push_kind(L, idx);
+    diag_push_where(L);
+    lua_pushfstring(L, "the error is %s, not a message", kind);
+    lua_concat(L, 2);
   }
 }
 

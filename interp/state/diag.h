@@ -65,8 +65,8 @@ lua_Number diag_to_number(lua_State *L, int arg, const char *op);
 /* "a string", "nil", "a tensor": what messages call the value at idx. Pushes the text [-0, +1, m]. */
 const char *diag_push_kind(lua_State *L, int idx);
 
-/* Pushes the message of an error value: a text as it is, of others their __tostring, or what kind of
-   value it is [-0, +1, e]. */
+/* Pushes the message of an error value: a text as it is, of others their __tostring, or the script's line
+   and what kind of value it is [-0, +1, e]. */
 void diag_push_message(lua_State *L, int idx);
 
 /* Message handler for lua_pcall: turns any error value into text, with a traceback when

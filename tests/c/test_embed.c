@@ -60,7 +60,8 @@ static void test_scripts(void) {
   is_status(S, cuttle_dostring(S, "x = = 1", "=config"), CUTTLE_ERROR, "a syntax error is one too");
   IS_STR(cuttle_error(S), "config:1: unexpected symbol near '='", "with a message");
   is_status(S, cuttle_dostring(S, "error({})", NULL), CUTTLE_ERROR, "an error without text");
-  IS_STR(cuttle_error(S), "the error is a table, not a message", "gets one");
+  IS_STR(cuttle_error(S), "[string \"error({})\"]:1: the error is a table, not a message",
+         "gets one");
   is_status(S, cuttle_dofile(S, "/nowhere/x.lua"), CUTTLE_ERROR, "a missing file is an error");
   HAS_STR(cuttle_error(S), "/nowhere/x.lua", "that names it");
   is_status(S, cuttle_dostring(S, "x = 1\nos.exit(3)", "=s"), CUTTLE_ERROR,

@@ -35,10 +35,12 @@ check("-- ends the options", "-- " .. script .. " a", "1\ta\ta\n", 0)
 check("script from standard input", "- x", "x\n", 0, "print(...)")
 check("syntax error", broken, broken .. ":3: unexpected symbol near <eof>\n", 1)
 check("runtime error", failing, failing .. ":2: no\n", 1)
-check("error value without text", "-e 'error({})'", "the error is a table, not a message\n", 1)
+check("error value without text", "-e 'error({})'",
+  "(command line):1: the error is a table, not a message\n", 1)
 check("error value with __tostring",
   "-e 'error(setmetatable({}, {__tostring = function() return \"mine\" end}))'", "mine\n", 1)
-check("error without a value", "-e 'error()'", "the error is nil, not a message\n", 1)
+check("error without a value", "-e 'error()'",
+  "(command line):1: the error is nil, not a message\n", 1)
 check("the first failing -e ends it", "-e 'error(\"a\", 0)' -e 'print(1)'", "a\n", 1)
 check("no such script", "/nowhere/x.lua",
   "cuttle: cannot open /nowhere/x.lua: No such file or directory\n", 1)
