@@ -204,7 +204,9 @@ static int rt_ix(lua_State *L) { /* t, k, desc */
   lua_settop(L, 3);
   note_read(L, 1, 2);
   lua_pushvalue(L, 2);
-  lua_gettable(L, 1);
+  if (lua_gettable(L, 1) == LUA_TNIL) {
+    front_note_nil(L, 2);
+  }
   front_check_missing(L, -1);
   return 1;
 }

@@ -1,5 +1,6 @@
 /* front_missing.c: the boxes of tables' fields, and the values of fields that have none. */
 #include <lauxlib.h>
+#include <string.h>
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
@@ -8,8 +9,9 @@
 /* Tables in the registry, of the running trace:
      fields    table -> {key -> box}
      boxes     list of the boxes that are loaded again
-     reads     table -> clock of the last read of a field */
-static char fields_key, boxes_key, reads_key;
+     reads     table -> clock of the last read of a field
+   and two texts about the last field that was read and was nil: the line, and the field. */
+static char fields_key, boxes_key, reads_key, nil_line_key, nil_field_key;
 
 /* --- missing values --------------------------------------------------------------------------------- */
 
@@ -52,6 +54,37 @@ void front_open_fields(lua_State *L) {
       {"__newindex", missing_used}, {"__eq", missing_used}, {NULL, NULL}};
   front_refuse_uses(L, MISSING_TYPE, missing_used);
   luaL_setfuncs(L, more, 0);
+  lua_pop(L, 1);
+}
+
+/* --- fields that are nil ------------------------------------------------------------------------------ */
+
+void front_note_nil(lua_State *L, int key) {
+  lua_Debug ar;
+  if (lua_type(L, key) == LUA_TSTRING && lua_getstack(L, 1, &ar) != 0 &&
+      lua_getinfo(L, "Sl", &ar) != 0 && !diag_is_stdlib(ar.source)) {
+    lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &nil_line_key);
+    lua_pushvalue(L, key);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &nil_field_key);
+  }
+}
+
+static bool is_about_nil(const char *msg) {
+  bool names_it = strstr(msg, "nil value (") != NULL;
+  return !names_it && (strstr(msg, "nil") != NULL || strstr(msg, "must be a number") != NULL);
+}
+
+void front_explain_nil(lua_State *L) {
+  const char *msg = lua_tostring(L, -1);
+  bool is_noted = lua_rawgetp(L, LUA_REGISTRYINDEX, &nil_line_key) == LUA_TSTRING;
+  const char *where = is_noted ? lua_tostring(L, -1) : "";
+  if (is_noted && strncmp(msg, where, strlen(where)) == 0 && is_about_nil(msg)) {
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &nil_field_key);
+    lua_pushfstring(L, "%s; '%s' is nil", msg, lua_tostring(L, -1));
+    lua_replace(L, -4);
+    lua_pop(L, 1);
+  }
   lua_pop(L, 1);
 }
 
@@ -142,6 +175,8 @@ uint64_t front_last_read(lua_State *L, int t) { return front_get_number(L, &read
 
 void front_begin_fields(lua_State *L, Front *f) {
   f->n_boxes = 0;
+  lua_pushnil(L);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &nil_line_key);
   front_new_table(L, &fields_key, NULL);
   front_new_table(L, &boxes_key, NULL);
   front_new_table(L, &reads_key, NULL);

@@ -95,6 +95,10 @@ void front_refuse_tensor(lua_State *L, Front *f, int x, int old, int value);
 /* front_missing.c. */
 void front_push_missing(lua_State *L); /* a value that raises the message at the top [-1, +1] */
 void front_check_missing(lua_State *L, int idx);
+/* The field of that key was nil, which may be why the line fails. */
+void front_note_nil(lua_State *L, int key);
+void front_explain_nil(
+    lua_State *L); /* names it after a message at the top that is about nil [-0, +0] */
 /* Pushes the metatable of a new type: whatever uses a value of it as an operand, or asks for a field, calls `used`. */
 void front_refuse_uses(lua_State *L, const char *type, lua_CFunction used);
 Box *field_push_box(lua_State *L, int t, int key);     /* of the table's field, or nil */

@@ -101,6 +101,7 @@ static int locate_error(lua_State *L) {
     lua_insert(L, -2);
     lua_concat(L, 2);
   }
+  front_explain_nil(L);
   return 1;
 }
 
