@@ -100,6 +100,10 @@ static TypedNumber convert(lua_State *L, int idx, CtDtype t) {
 /* f64(x), i64(x): in a kernel a conversion, on the host a number for a launch. */
 static int call(lua_State *L) {
   CtDtype t = bind_to_dtype(L, 1, "dtype");
+  int n = lua_gettop(L) - 1;           /* without the type itself */
+  if (front_ir(L) == NULL || n == 2) { /* 3: a value and its place, as acc:map gives them */
+    diag_check_count(L, ct_dtypes[t].name, n, 1);
+  }
   if (front_ir(L) != NULL) {
     front_here(L, ct_dtypes[t].name);
     value_push(L, value_cast(L, 2, t, ct_dtypes[t].name));
@@ -175,7 +179,7 @@ static int static_number(lua_State *L) {
 /* On the host a number is one; in a kernel it becomes a run-time value. */
 static int dynamic_number(lua_State *L) {
   bool is_value = value_test(L, 1, NULL);
-  lua_settop(L, 1);
+  diag_take_args(L, "dynamic", 1);
   if (!is_value && lua_type(L, 1) != LUA_TNUMBER && !lua_isboolean(L, 1)) {
     return diag_type_error(L, 1, "dynamic", "a number or boolean");
   }

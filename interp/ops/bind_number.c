@@ -31,9 +31,19 @@ static const struct {
 #include "runtime/ir/ops.def"
 };
 
+/* Lua's functions of these names take a second number. Three arguments are a value and its place, as acc:map gives
+   them. */
+static void check_no_second(lua_State *L, CtOp op) {
+  if (lua_gettop(L) == 2 && (op == CT_OP_LOG || op == CT_OP_ATAN)) {
+    diag_error(L, "%s: 2 arguments; 1 was expected; write %s", ct_ops[op].text,
+               op == CT_OP_LOG ? "log2(x), log10(x), or log(x) / log(base)" : "atan2(y, x)");
+  }
+}
+
 /* A float function of one number. Upvalue 1: the CtOp. */
 static int call_unary(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  check_no_second(L, op);
   if (lua_type(L, 1) == LUA_TNUMBER) {
     lua_pushnumber(L, functions[op].host(lua_tonumber(L, 1)));
     return 1;
