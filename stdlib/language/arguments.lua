@@ -140,6 +140,14 @@ function M.check_apart(op, t, others)
   end
 end
 
+--- That it shares memory with another one either not at all, or each element with its own.
+function M.check_in_place(op, t, other)
+  if overlap.shares(t, other) and not overlap.is_same(t, other) then
+    tiles.fail(op, "%s shares memory with %s, but not element by element: it would be read after "
+      .. "it is written; give %s memory of its own", t.name, other.name, t.name)
+  end
+end
+
 --- Both of a tensor, which is added to the others.
 function M.check_memory(op, x, name, others)
   local t = M.flat(M.describe(op, x, name))

@@ -1,6 +1,7 @@
 -- selection_scan.lua: scans in one pass: each element is read once and written once. A block takes
 -- tiles, of which each thread has a run of neighbours; selection_look_back.lua finds what comes
 -- before a tile. Segments make a value a pair of the sum and whether a segment begins in it.
+local arguments = require "cuttle.arguments"
 local call = require "cuttle.selection_call"
 local collective = require "cuttle.collective"
 local look_back = require "cuttle.selection_look_back"
@@ -368,6 +369,7 @@ local function plan(options, given, how)
   c.result = narrow.is_float and narrow or c.sums
   local found, tensors = call.results(op, options, x, { { dtype = c.result, shape = x.extent } },
     { heads and heads.memory })
+  arguments.check_in_place(op, found[1], x)
   c.result = tensors[1].dtype
   if not options.config then take_shape(c, x) end
   if x.n == 0 then return {}, tensors end

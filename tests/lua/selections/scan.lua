@@ -191,3 +191,10 @@ print(refused(scan.prepare, x))
 local heads = zeros(u8, 8)
 print(refused(scan, zeros(u8, 8), "add", {heads = heads, out = heads}))
 -- expect: scan: out[1] shares memory with heads; give out[1] memory of its own
+local both = arange(i32, 16)
+print(scan(view(both, 8), "add", {out = view(both, 8)})[7])
+-- expect: 28
+print(refused(scan, view(both, 8), "add", {out = view(both, 8, 1)}))
+-- expect: scan: out[1] shares memory with x, but not element by element: it would be read after it is written; give out[1] memory of its own
+print(refused(scan, view(recast(both, i16), 8), "add", {out = view(both, 8)}))
+-- expect: scan: out[1] shares memory with x, but not element by element: it would be read after it is written; give out[1] memory of its own
