@@ -130,14 +130,21 @@ function M.check_distinct(op, t)
   end
 end
 
+local function refuse_shared(op, t, other)
+  tiles.fail(op, "%s shares memory with %s; give %s memory of its own", t.name, other.name, t.name)
+end
+
 --- That it shares memory with none of `others`, of which some may be false.
 function M.check_apart(op, t, others)
   for _, other in ipairs(others) do
-    if other and overlap.shares(t, other) then
-      tiles.fail(op, "%s shares memory with %s; give %s memory of its own", t.name, other.name,
-        t.name)
-    end
+    if other and overlap.shares(t, other) then refuse_shared(op, t, other) end
   end
+end
+
+--- That none of many results shares memory with another one or with one of `others`.
+function M.check_all_apart(op, results, others)
+  local t, other = overlap.first_shared(results, others)
+  if t then refuse_shared(op, t, other) end
 end
 
 --- That it shares memory with another one either not at all, or each element with its own.

@@ -171,4 +171,29 @@ function M.shares(a, b)
   return meet(starts_a, length_a, starts_b, length_b)
 end
 
+--- The first two of all that share memory, of which one is among `results`; nil: there are none.
+function M.first_shared(results, others)
+  local spans = {}
+  for i, list in ipairs { results, others } do
+    for _, t in ipairs(list) do
+      local first, last = span_of(t)
+      spans[#spans + 1] = { t = t, first = first, last = last, is_result = i == 1, at = #spans }
+    end
+  end
+  table.sort(spans, function(a, b)
+    return a.first < b.first or a.first == b.first and a.at < b.at
+  end)
+  for i, a in ipairs(spans) do
+    local j = i + 1
+    while spans[j] and spans[j].first < a.last do
+      local b = spans[j]
+      if (a.is_result or b.is_result) and M.shares(a.t, b.t) then
+        if a.is_result then return a.t, b.t else return b.t, a.t end
+      end
+      j = j + 1
+    end
+  end
+  return nil
+end
+
 return M

@@ -2,7 +2,6 @@
 -- list follow (v, m, n, l) in the function's arguments. Operands with names, outputs and glu make
 -- it a function (v, e) of an element, gemm_element.lua.
 local arguments = require "cuttle.arguments"
-local overlap = require "cuttle.overlap"
 local reduce = require "cuttle.gemm_reduce"
 local lists = require "cuttle.lists"
 local tiles = require "cuttle.tiles"
@@ -134,12 +133,8 @@ end
 -- A result takes the place of an operand element by element, or not at all: other elements are
 -- written before the epilogue reads them. One that is reduced has no elements of C.
 local function check_in_place(result, operands, is_reduced)
-  for _, t in ipairs(operands) do
-    if overlap.shares(result, t) and (is_reduced or not overlap.is_same(result, t)) then
-      fail("%s shares memory with %s, but not element by element: it would be read after it is "
-        .. "written; give %s memory of its own", result.name, t.name, result.name)
-    end
-  end
+  if is_reduced then return arguments.check_apart("matmul", result, operands) end
+  for _, t in ipairs(operands) do arguments.check_in_place("matmul", result, t) end
 end
 
 -- Adds the outputs to what is named, and to the operands.

@@ -77,6 +77,19 @@ local function problems_of(A, B, C, options)
   return list
 end
 
+-- Products run at the same time: none writes what another one reads or writes.
+local function check_apart(A, B, C)
+  local function flat(list, name)
+    local all = {}
+    for g, x in ipairs(list) do
+      all[g] = arguments.flat(arguments.describe("matmul", x, ("%s[%d]"):format(name, g), true))
+    end
+    return all
+  end
+  local read = table.move(flat(B, "B"), 1, #B, #A + 1, flat(A, "A"))
+  arguments.check_all_apart("matmul", flat(C, "C"), read)
+end
+
 -- The steps, and every C.
 local function plan(step, A, B, C, options)
   local of_C, opts = read(A, B, C, options)
@@ -85,6 +98,7 @@ local function plan(step, A, B, C, options)
                  operands = opts.operands }
   for g = 1, #A do out[g] = problems.operands(A[g], B[g], of_C and of_C[g], each) end
   local list = problems_of(A, B, out, each)
+  check_apart(A, B, out)
   if #list == 0 then return {}, out end
   for g, one in ipairs(list) do sizes[g] = { one.m, one.n } end
   local p = joined(list)

@@ -267,7 +267,10 @@ function M.problem(A, B, C, options, like)
               glu = ending.glu, scales = scaling, swapped = ending.glu or is_row_major(c) }
   if like then p.swapped = like.swapped end
   if p.glu then p.pairs_C, c = canonical(transposed(c), c.extent[3]), in_pairs(c, b.extent[1]) end
-  p.bias = options.bias and to_bias(options.bias, c, groups, rows)
+  if options.bias then
+    p.bias = to_bias(options.bias, c, groups, rows)
+    arguments.check_in_place("matmul", arguments.flat(all.c), describe(p.bias, "bias"))
+  end
   if rows and rows.gather then a = by_index(a) end
   if rows and rows.scatter then c = by_index(c, rows.adds) end
   if p.swapped then
