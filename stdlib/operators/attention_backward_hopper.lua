@@ -388,25 +388,20 @@ end
 
 local function make_main(variant)
   local plan, name = plan_of(variant), "attention_backward_" .. variant.dtype.name
-  if variant.score then
-    return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters,
-                                 ...)
-      local list, operands = blocks_of.split(listed(variant), ...)
-      run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
-        dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters,
-        list = list, operands = operands })
-    end, {min_blocks = 1})
-  elseif variant.fused or variant.stay or variant.tail then
+  if variant.fused or variant.stay or variant.tail then
     return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, counters, O, LSE,
                                  ready, lead, parts, n_whole)
       run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
         dV = dV, group = group, c = c, scale = scale, turns = counters, O = O, LSE = LSE,
         ready = ready, lead = lead, parts = parts, n_whole = n_whole })
     end, {min_blocks = 1})
-  elseif variant.packed or variant.deterministic then
-    return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters)
+  elseif variant.score or variant.packed or variant.deterministic then
+    return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale, blocks, counters,
+                                 ...)
+      local list, operands = blocks_of.split(listed(variant), ...)
       run_block(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ, dK = dK,
-        dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters })
+        dV = dV, group = group, c = c, scale = scale, blocks = blocks, turns = counters,
+        list = list, operands = operands })
     end, {min_blocks = 1})
   end
   return kernel(name, function(Q, K, V, dO, L, D, dQ, dK, dV, group, c, scale)

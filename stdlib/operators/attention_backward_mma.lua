@@ -147,18 +147,6 @@ function Block:at(own, other, first)
   return { q = query, k = key, h = self.head, b = args.b, n_q = args.n_q, n_k = args.n_k }
 end
 
--- P for the sums, and dS, of an element by masks and scores.
-function Block:weigh_by_score(at, s, dp, l, d, masked, word)
-  local args, kind = self.args, self.variant.score
-  local new, slope = kind:element_and_gradient(args.operands, s, at, args.c, masked)
-  local p = fast.exp2(new * kind:factor(args.c) - l)
-  local factor = kind.drops and kind:kept_factor(args.operands, at, word) or nil
-  if factor ~= nil then dp = dp * factor end
-  local ds = p * (dp - d)
-  if slope ~= nil then ds = ds * slope end
-  return factor ~= nil and p * factor or p, ds
-end
-
 -- Does the query see the key? Numbers of the sequence.
 function Block:sees(query, key)
   local args = self.args
@@ -179,7 +167,8 @@ function Block:weigh_one(r, c, first, slot, masked, word)
     l, d = self.L[r], self.D[r]
   end
   if variant.score then
-    S[c], dP[c] = self:weigh_by_score(self:at(own, other, first), S[c], dP[c], l, d, masked, word)
+    S[c], dP[c] = variant.score:weights(self.args.operands, self:at(own, other, first), S[c], dP[c],
+      l, d, self.args.c, masked, fast.exp2, word)
   else
     local p = fast.exp2(S[c] * self.args.c - l)
     if masked then p = where(self:sees(self:pair(own, other, first)), p, 0.0) end
@@ -390,33 +379,22 @@ end
 
 local function make_queries(given)
   local variant = copy_of(given, false)
-  local plan, name = plan_of(variant), "attention_backward_dQ"
-  if variant.score then
-    return kernel(name, function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
-      run_queries(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ,
-        group = group, c = c, scale = scale, blocks = blocks, operands = {...} })
-    end)
-  end
-  return kernel(name, function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
+  local plan = plan_of(variant)
+  return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks,
+                                                  ...)
     run_queries(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dQ = dQ,
-      group = group, c = c, scale = scale, blocks = blocks })
+      group = group, c = c, scale = scale, blocks = blocks, operands = {...} })
   end)
 end
 
 local function make_keys(given)
   local variant = copy_of(given, true)
-  local plan, name = plan_of(variant), "attention_backward_dKV"
-  if variant.score then
-    return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
-      run_keys(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dK = dK, dV = dV,
-        group = group, c = c, scale = scale, blocks = blocks, operands = {...} })
-    end)
-  end
-  return kernel(name,
-    function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
-      run_keys(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dK = dK, dV = dV,
-        group = group, c = c, scale = scale, blocks = blocks })
-    end)
+  local plan = plan_of(variant)
+  return kernel("attention_backward_dKV", function(Q, K, V, dO, L, D, dK, dV, group, c, scale,
+                                                   blocks, ...)
+    run_keys(variant, plan, { Q = Q, K = K, V = V, dO = dO, L = L, D = D, dK = dK, dV = dV,
+      group = group, c = c, scale = scale, blocks = blocks, operands = {...} })
+  end)
 end
 
 function M.make(variant) return { dQ = make_queries(variant), dKV = make_keys(variant) } end

@@ -63,18 +63,6 @@ local function weights(seen, s, dp, load, c)
   return p, p * (dp - d)
 end
 
--- The same where there are masks and scores, of a query and a key: `at` of attention_score.lua.
-local function weights_by_score(variant, operands, at, s, dp, l, d, c)
-  local kind = variant.score
-  local new, slope = kind:element_and_gradient(operands, s, at, c, true)
-  local p = exp2(new * kind:factor(c) - l)
-  local factor = kind.drops and kind:kept_factor(operands, at) or nil
-  if factor ~= nil then dp = dp * factor end
-  local ds = p * (dp - d)
-  if slope ~= nil then ds = ds * slope end
-  return factor ~= nil and p * factor or p, ds
-end
-
 -- Where the block's tile is: its number, and of its sequence the lengths and the first query;
 -- queries(t, head) and keys(t, head) are the sequence's part (S,D) of a head.
 local function place_of(variant, Q, K, blocks)
@@ -95,8 +83,8 @@ local function weights_of(variant, operands, place, h, query, key, s, dp, load, 
   local n_q, n_k = place.n_q, place.n_k
   if variant.score then
     local l, d = load()
-    return weights_by_score(variant, operands, { q = query, k = key, h = h, b = place.b, n_q = n_q,
-      n_k = n_k }, s, dp, l, d, c)
+    return variant.score:weights(operands, { q = query, k = key, h = h, b = place.b, n_q = n_q,
+      n_k = n_k }, s, dp, l, d, c, true, exp2)
   end
   return weights(sees(variant, query, key, n_q, n_k), s, dp, load, c)
 end
@@ -143,15 +131,11 @@ local function make_dQ(variant)
     end
     store_rows(sums, place.queries(dQ, h), depth, first + warp * ROWS, lane, scale)
   end
-  if variant.score then
+  if variant.score or variant.packed then
     return kernel("attention_backward_dQ",
       function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
         run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks, ...)
       end)
-  elseif variant.packed then
-    return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
-      run(Q, K, V, dO, L, D, dQ, group, c, scale, blocks)
-    end)
   end
   return kernel("attention_backward_dQ", function(Q, K, V, dO, L, D, dQ, group, c, scale)
     run(Q, K, V, dO, L, D, dQ, group, c, scale)
@@ -199,13 +183,9 @@ local function make_dKV(variant)
     store_rows(sums_V, place.keys(dV, kv), depth_v, first + warp * ROWS, lane, 1.0)
   end
   local name = "attention_backward_dKV"
-  if variant.score then
+  if variant.score or variant.packed then
     return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
       run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks, ...)
-    end)
-  elseif variant.packed then
-    return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
-      run(Q, K, V, dO, L, D, dK, dV, group, c, scale, blocks)
     end)
   end
   return kernel(name, function(Q, K, V, dO, L, D, dK, dV, group, c, scale)

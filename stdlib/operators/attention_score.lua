@@ -347,6 +347,18 @@ function Kind:element_and_gradient(operands, s, at, c, masked)
   return masked and where(seen, s, -math.huge) or s, slope
 end
 
+--- P for the sums, and dS, of products s and dp, where the query's L and D are l and d, by
+--- exp2_of; other arguments as above. `word`: that of Kind:kept_factor.
+function Kind:weights(operands, at, s, dp, l, d, c, masked, exp2_of, word)
+  local new, slope = self:element_and_gradient(operands, s, at, c, masked)
+  local p = exp2_of(new * self:factor(c) - l)
+  local factor = self.drops and self:kept_factor(operands, at, word) or nil
+  if factor ~= nil then dp = dp * factor end
+  local ds = p * (dp - d)
+  if slope ~= nil then ds = ds * slope end
+  return factor ~= nil and p * factor or p, ds
+end
+
 --- Drops some of a thread's probabilities of a block, if the variant drops: arguments as in
 --- Kind:block. M.finish makes up for them, as 8 bits may not hold a probability times the factor.
 function M.drop(variant, operands, S, places, query_of, first_key, of)
