@@ -102,10 +102,7 @@ end
 
 -- Why the target lacks the row's instructions, or the memory for a block, or nil.
 local function lack(config, p, target)
-  local bytes = shared_bytes(config, p)
-  return given.lack(config, target.sm) or bytes > target.shared
-    and ("a block needs %d bytes of shared memory, but there are %d"):format(bytes, target.shared)
-    or nil
+  return given.lack_on(config, target, shared_bytes(config, p))
 end
 
 -- Is the row meant for such heads where they are?
@@ -193,8 +190,7 @@ end
 
 -- {====== Kernels ======
 
--- By functions of the script, which may go, then by configuration, then by text.
-local kernels = setmetatable({}, { __mode = "k" })
+local kernels = scores.new_cache()
 
 local function variant_of(config, p)
   local depth_of = require(config.template).depth_of
@@ -214,16 +210,12 @@ local function variant_of(config, p)
 end
 
 local function kernel_of(variant, config)
-  local by_config = scores.kept(kernels, variant.score)
-  local by_text = by_config[config] or {}
-  by_config[config] = by_text
   local text = table.concat({ variant.dtype.name, variant.depth, variant.depth_v,
     tostring(variant.causal), tostring(variant.lazy), tostring(variant.lse),
     tostring(variant.packed), tostring(variant.is_whole), tostring(variant.is_whole_v),
     tostring(variant.scaled), tostring(variant.page_size), variant.out.name,
     variant.score and variant.score.text }, " ")
-  by_text[text] = by_text[text] or require(config.template).make(variant)
-  return by_text[text]
+  return scores.made(kernels, variant, config, text, require(config.template).make)
 end
 
 -- What to launch, or nil where there is nothing to compute; and the configuration.

@@ -61,8 +61,7 @@ end
 
 -- {====== Kernels ======
 
--- Kernels by functions of the script, which may go, then by configuration, then by text.
-local made = setmetatable({}, { __mode = "k" })
+local made = scores.new_cache()
 
 local function steps_of(config, p)
   local template = require(config.template)
@@ -74,15 +73,12 @@ local function steps_of(config, p)
   variant.dtype, variant.packed = p.dtype, p.sequences ~= nil
   variant.causal = p.causal and not p.score
   variant.deterministic = p.deterministic
-  local by_config = scores.kept(made, variant.score)
-  local by_text = by_config[config] or {}
-  by_config[config] = by_text
   local text = ("%s %d %s %s %s %s %s %s %s %s %s %s"):format(p.dtype.name, variant.depth,
     variant.depth_k, variant.depth_v, variant.causal, variant.is_whole, variant.packed,
     p.deterministic, variant.fused, variant.tail, variant.stay,
     variant.score and variant.score.text)
-  by_text[text] = by_text[text] or template.make(variant)
-  local steps = template.plan(p, by_text[text], variant)
+  local kernels = scores.made(made, variant, config, text, template.make)
+  local steps = template.plan(p, kernels, variant)
   if p.score and p.score.sinks then steps[#steps + 1] = sinks.step(p, steps[1]) end
   return steps
 end

@@ -9,7 +9,6 @@ local tables = require "cuttle.attention_tiles"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
-
 local THREADS <const> = 256
 local LIST_THREADS <const> = 32
 
@@ -84,14 +83,12 @@ end)
 
 -- {====== On the host ======
 
-local kernels = setmetatable({}, { __mode = "k" })
+local kernels = scores.new_cache()
 
 local function kernel_of(variant)
-  local kept = scores.kept(kernels, variant.score)
   local text = ("%d %d %s %s"):format(variant.rows, variant.keys, variant.packed,
     variant.score.text)
-  kept[text] = kept[text] or make_seen(variant)
-  return kept[text]
+  return scores.made(kernels, variant, make_seen, text, make_seen)
 end
 
 local function new(p, extents) return on_device.new(p.device, i32, layout(extents)) end

@@ -88,10 +88,7 @@ end
 -- Why the target lacks the row's instructions, or the memory for a block, or nil.
 local function lack(config, p, target)
   local bytes_of = require(config.template).shared_bytes
-  local bytes = bytes_of and bytes_of(config, p) or 0
-  return given.lack(config, target.sm) or bytes > target.shared
-    and ("a block needs %d bytes of shared memory, but there are %d"):format(bytes, target.shared)
-    or nil
+  return given.lack_on(config, target, bytes_of and bytes_of(config, p) or 0)
 end
 
 local function named(p, target)
@@ -147,16 +144,10 @@ local function variant_of(config, p)
   return v
 end
 
--- Kernels by functions of the script, which may go, then by configuration, then by text.
-local made = setmetatable({}, { __mode = "k" })
+local made = scores.new_cache()
 
 local function kernel_of(config, template, v)
-  local text = template .. ": " .. v.text
-  local by_config = scores.kept(made, v.score)
-  local kernels = by_config[config] or {}
-  by_config[config] = kernels
-  kernels[text] = kernels[text] or require(template).make(v)
-  return kernels[text]
+  return scores.made(made, v, config, template .. ": " .. v.text, require(template).make)
 end
 
 -- Partial results, and {maximum, sum} of each of their rows.

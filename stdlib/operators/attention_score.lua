@@ -156,13 +156,20 @@ function M.kind(parts, has_sinks, drops)
   return kind
 end
 
---- The part of a cache that belongs to the functions of a kind, or nil; it goes with them.
-function M.kept(cache, kind)
-  for _, f in ipairs(kind and kind.functions or {}) do
-    cache[f] = cache[f] or setmetatable({}, { __mode = "k" })
+--- A cache of kernels: by functions of the script, with which they go, by `owner`, and by text.
+function M.new_cache() return setmetatable({}, { __mode = "k" }) end
+
+--- The kernel in a cache, or a new one: make(variant). The text says what kernels of `owner` depend
+--- on; it may leave out the functions of variant.score.
+function M.made(cache, variant, owner, text, make)
+  for _, f in ipairs(variant.score and variant.score.functions or {}) do
+    cache[f] = cache[f] or M.new_cache()
     cache = cache[f]
   end
-  return cache
+  cache[owner] = cache[owner] or {}
+  local by_text = cache[owner]
+  by_text[text] = by_text[text] or make(variant)
+  return by_text[text]
 end
 
 -- Calls f(part, operands...) for each part; `operands` are those of all, in order.

@@ -82,6 +82,13 @@ function M.lack(config, sm)
   end
 end
 
+--- The same of a target, as operator_device.lua has it, of whose memory a block needs `bytes`.
+function M.lack_on(config, target, bytes)
+  return M.lack(config, target.sm) or bytes > target.shared
+    and ("a block needs %d bytes of shared memory, but there are %d"):format(bytes, target.shared)
+    or nil
+end
+
 local function by_name(op, list, name, why_not, problem)
   local names = {}
   for i, config in ipairs(list) do
