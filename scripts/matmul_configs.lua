@@ -8,7 +8,7 @@
 -- the exit code 1. Then what the ledger knows to have none is not compiled again.
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local ledger = require "ledger"
-local ct = require "cuttle"
+local ct, lists = require "cuttle", require "cuttle.lists"
 -- What modules of the library are handed when they are loaded, which their loaders hold.
 local _, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local machine_code = require "cuttle.cubin"
@@ -90,6 +90,7 @@ local function compile(row, dtype, majors, scaled)
   local major = majors_of[majors]
   local n = row.rows or bN
   if row.stream_k then bM = bM * row.blocks(132) end -- a tile for each block
+  bK = bK * (row.k_blocks or 1) -- a tile for each of those that share K
   local A, B = operand(dtype, bM, bK, major[1]), operand(dtype, n, bK, major[2])
   local C = zeros(results[dtype.name] or dtype, { bM, n })
   local options = { config = measured.by_name(row.name), split = 1 }
@@ -135,13 +136,6 @@ local function compile(row, dtype, majors, scaled)
   end
 end
 
-local function sorted_keys(t)
-  local keys = {}
-  for key in pairs(t) do keys[#keys + 1] = key end
-  table.sort(keys)
-  return keys
-end
-
 local families = {} -- that have been compiled: template and type
 
 -- Do its kernels differ much by what its scales are for?
@@ -154,12 +148,12 @@ local function is_wanted(row, name)
   families[family] = true
   if has_kinds(row) and name == "f8e4m3" then return true end
   if is_first or not is_check then return is_first or not only_families end
-  return not only_families and name == sorted_keys(row.types or all_types)[1]
+  return not only_families and name == lists.keys(row.types or all_types)[1]
 end
 
 local function compile_types(row)
-  for _, name in ipairs(sorted_keys(row.types or all_types)) do
-    for _, majors in ipairs(sorted_keys(row.majors or majors_of)) do
+  for _, name in ipairs(lists.keys(row.types or all_types)) do
+    for _, majors in ipairs(lists.keys(row.majors or majors_of)) do
       local can_run = configs.can_run(row, ct[name], majors, sm, shared)
       if can_run and (only_type == nil or only_type == name) and is_wanted(row, name) then
         for i, scaled in ipairs(row.scaled and scale_rows or { false }) do
