@@ -243,12 +243,9 @@ end
 function M.route_backward(dweights, logits, routing, options)
   options = arguments.options("route_backward", options, { "correction_bias", "groups",
     "normalize", "out", "scale", "score", "stream" }, "{normalize = false}")
-  local score, normalize = options.score or "softmax", options.normalize ~= false
-  if score ~= "softmax" and score ~= "sigmoid" then
-    tiles.fail("route_backward", 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
-  elseif type(options.scale or 1) ~= "number" or options.scale == 0 then
-    tiles.fail("route_backward", "scale is %s; expected a number that is not 0",
-      tostring(options.scale))
+  local score, normalize = parts.read_router("route_backward", options)
+  if options.scale == 0 then
+    tiles.fail("route_backward", "scale is %s; expected a number that is not 0", options.scale)
   end
   parts.check_matrix("route_backward", logits, "logits", 2, "(T,E)")
   parts.check_routing("route_backward", routing, size(logits, 0), size(logits, 1))

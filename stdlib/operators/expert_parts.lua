@@ -139,4 +139,16 @@ function M.sum_step(p, rows, out, stream)
            launch = { grid = cdiv(p.T * (p.D // n), THREADS), block = THREADS, stream = stream } }
 end
 
+--- The options of a router that its gradient has too: the score of an expert, and whether the
+--- weights of a token are divided by their sum.
+function M.read_router(op, options)
+  local score = options.score or "softmax"
+  if score ~= "softmax" and score ~= "sigmoid" then
+    tiles.fail(op, 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
+  elseif type(options.scale or 1) ~= "number" then
+    tiles.fail(op, "scale is of type %s; expected a number", type(options.scale))
+  end
+  return score, options.normalize ~= false
+end
+
 return M

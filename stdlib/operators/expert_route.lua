@@ -5,6 +5,7 @@
 -- run gives the same.
 local call = require "cuttle.selection_call"
 local memo = require "cuttle.memo"
+local parts = require "cuttle.expert_parts"
 local M = {}
 
 local op <const> = "route"
@@ -221,17 +222,12 @@ local function groups_of(option, experts, k)
 end
 
 local function config_of(options, logits, k)
-  local score, normalize = options.score or "softmax", options.normalize
-  if scores[score] == nil then
-    call.fail(op, 'score is %s; expected "softmax" or "sigmoid"', tostring(score))
-  elseif type(options.scale or 1) ~= "number" then
-    call.fail(op, "scale is of type %s; expected a number", type(options.scale))
-  end
+  local score, normalize = parts.read_router(op, options)
   local tokens = LEAST
   while tokens < MOST and tokens * BLOCKS < logits.n_rows do tokens = 2 * tokens end
   local n_groups, of_groups = groups_of(options.groups, logits.columns, k)
   return { experts = logits.columns, k = k, tokens = tokens, score = score,
-           normalize = normalize ~= false, corrects = options.correction_bias ~= nil,
+           normalize = normalize, corrects = options.correction_bias ~= nil,
            n_groups = n_groups, of_groups = of_groups }
 end
 
