@@ -2,18 +2,13 @@
 --   shared_like(tile[, stages[, dtype]])   the tile in shared memory, swizzled for ldmatrix
 --   block_copy(src, dst[, options])        by all threads of the block, as wide as layouts allow
 local internal = ...
+local bits_for = require "cuttle.integers".bits_for
 local tiles = require "cuttle.tiles"
 local M = {}
 
 local fail, type_name = tiles.fail, tiles.type_name
 
 local WIDE_BITS <const>, ROW_BITS <const> = 128, 1024 -- of an access, of all banks once
-
-local function log2(n)
-  local bits = 0
-  while 1 << bits < n do bits = bits + 1 end
-  return bits
-end
 
 local function check_tile(x, number, op)
   if type_name(x) ~= "tensor" then
@@ -52,7 +47,7 @@ local function layout_of(shape, along, bits)
   local line = tiles.power_in(shape[along + 1], ROW_BITS // bits)
   if line >= 2 * vec and shape[2 - along] % 8 == 0 then
     local block = along == 1 and row_major { 8, line } or layout { line, 8 }
-    local swizzle = swizzle(log2(line // vec), log2(vec), 3)
+    local swizzle = swizzle(bits_for(line // vec), bits_for(vec), 3)
     local whole = tile_to_shape(composition(swizzle, block), shape)
     return coalesce(whole, shape) -- mode by mode
   elseif along == 0 then

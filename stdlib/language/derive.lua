@@ -1,6 +1,7 @@
 -- derive.lua: how a layout came about, as lines of text: each operation that made it, from the
 -- first operand on, with the intermediate results that the operation's definition names.
 local each_leaf = require "cuttle.each_leaf"
+local integers = require "cuttle.integers"
 local language = require "cuttle"
 local types = require "cuttle.types"
 
@@ -212,14 +213,9 @@ local function bits_of(x)
     or language[x].bits
 end
 
-function M.gcd(a, b)
-  while b ~= 0 do a, b = b, a % b end
-  return a
-end
-
 function steps.recast(lines, result, a, from, to)
   from, to = bits_of(from), bits_of(to)
-  local larger, smaller = to // M.gcd(from, to), from // M.gcd(from, to)
+  local larger, smaller = to // integers.gcd(from, to), from // integers.gcd(from, to)
   local call = tostring(a)
   call = larger > 1 and ("upcast(%s, %d)"):format(call, larger) or call
   call = smaller > 1 and ("downcast(%s, %d)"):format(call, smaller) or call

@@ -122,19 +122,17 @@ local function read_rows(page)
   return rows
 end
 
--- What the pattern captures where the message begins, or what follows an operation's name.
-local function captures_of(message, pattern)
-  local found = table.pack(message:match("^" .. pattern))
-  if found[1] == nil then found = table.pack(message:match(": " .. pattern)) end
-  return found
+-- Functions of a message and a pattern: what it captures at the message's start, or after `before`.
+local function captures_after(before)
+  return function(message, pattern)
+    local found = table.pack(message:match("^" .. pattern))
+    if found[1] == nil then found = table.pack(message:match(before .. pattern)) end
+    return found
+  end
 end
 
--- What it captures of a message that first says what it is about, as in "x (4,2) is closed".
-local function captures_of_part(message, pattern)
-  local found = table.pack(message:match("^" .. pattern))
-  if found[1] == nil then found = table.pack(message:match(" " .. pattern)) end
-  return found
-end
+-- Before it is an operation's name, or what the message is about, as in "x (4,2) is closed".
+local captures_of, captures_of_part = captures_after ": ", captures_after " "
 
 local function find_row(message, page, captures, pattern_for)
   for _, row in ipairs(read_rows(page)) do

@@ -18,11 +18,7 @@ function Ranges:add(first, last)
 end
 
 function Ranges:texts()
-  local texts = {}
-  for i, range in ipairs(self) do
-    texts[i] = M.range_text(range.first, range.last)
-  end
-  return texts
+  return lists.map(self, function(range) return M.range_text(range.first, range.last) end)
 end
 
 local function ranges_new()

@@ -5,6 +5,7 @@ local atom_facts = require "cuttle.atom_facts"
 local coverage = require "cuttle.coverage"
 local derive = require "cuttle.derive"
 local each_leaf = require "cuttle.each_leaf"
+local integers = require "cuttle.integers"
 local option_names = require "cuttle.option_names"
 local owners = require "cuttle.explain_owners"
 local owners_of = require "cuttle.owners"
@@ -139,7 +140,7 @@ local function run_length(l)
   local run = max_common_vector(forward, forward)
   if l.swizzle then
     forward = layout(("%s o %d o %s"):format(l.swizzle, l.offset, forward))
-    run = derive.gcd(max_common_vector(forward, forward), run)
+    run = integers.gcd(max_common_vector(forward, forward), run)
   end
   return run
 end
@@ -164,19 +165,19 @@ end
 -- allows no more. `first`: the distances at which a layout like this one can begin.
 local function vector_width(layout, run, bits, first)
   local most = math.max(1, ACCESS_BITS // bits)
-  local width, limit = derive.gcd(run, most), nil
+  local width, limit = integers.gcd(run, most), nil
   if run > width and most > width then
     limit = ("%d is not a multiple of %d"):format(run, math.min(2 * width, most))
   end
   for _, step in ipairs(drop_run(steps_of(strided(layout)), run)) do
     if step.stride % width ~= 0 then
       limit = ("stride %d of mode %s is not a multiple of %d"):format(step.stride, step.path, width)
-      width = derive.gcd(width, math.abs(step.stride))
+      width = integers.gcd(width, math.abs(step.stride))
     end
   end
   if first % width ~= 0 then
     limit = ("parts begin at multiples of %d"):format(first)
-    width = derive.gcd(width, first)
+    width = integers.gcd(width, first)
   end
   return width, limit
 end
@@ -188,7 +189,7 @@ local function first_offset(part)
   local first = 0
   if op == "parallelize" and is_static(layout(of)) and size(tiler) <= MAX_THREADS then
     for thread = 0, size(tiler) - 1 do
-      first = derive.gcd(select(2, parallelize(of, tiler, thread, projection)), first)
+      first = integers.gcd(select(2, parallelize(of, tiler, thread, projection)), first)
     end
   elseif op == "tile" and is_static(layout(of)) then
     local known, _, offset = pcall(tile, of, tiler, index, projection)

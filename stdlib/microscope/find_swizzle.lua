@@ -6,6 +6,7 @@
 -- spends time on, and by the requests themselves: each is an instruction. What the compiler makes
 -- one request of neighbours is several where a candidate tears them apart. Of other layouts than
 -- the tensor's there is no machine code, so both is counted: neighbours as one, and each by itself.
+local bits_for = require "cuttle.integers".bits_for
 local each_leaf = require "cuttle.each_leaf"
 local launch_given = require "cuttle.launch_given"
 local internal = ...
@@ -33,13 +34,6 @@ local function new_candidate(kind, layout, elements, place)
 end
 
 local function same_place(i) return i end
-
--- The least power of two that is not below n, as its exponent.
-local function bits_for(n)
-  local bits = 0
-  while 1 << bits < n do bits = bits + 1 end
-  return bits
-end
 
 -- As the tensor's memory is rounded up: see ct_swizzle_extent.
 local function swizzled_elements(bits, base, shift, n)

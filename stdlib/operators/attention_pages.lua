@@ -2,7 +2,7 @@
 -- and a table (n,B) has the pages of each sequence. A tile's `k`, as attention_tiles.lua has it, is
 -- then the number of its sequence, and not a first row.
 local pages = require "cuttle.attention_decode_pages"
-local derive = require "cuttle.derive"
+local integers = require "cuttle.integers"
 local M = {}
 
 local ATOM <const> = 8 -- rows after which a swizzle of shared memory begins anew
@@ -31,12 +31,12 @@ end
 
 --- Do blocks come in boxes of few rows?
 function M.has_small_boxes(variant)
-  return variant.page_size ~= nil and derive.gcd(variant.page_size, variant.keys) < SMALL
+  return variant.page_size ~= nil and integers.gcd(variant.page_size, variant.keys) < SMALL
 end
 
 --- Why blocks of so many keys cannot come by TMA, or nil.
 function M.trouble(p, keys)
-  if p.page_size and derive.gcd(p.page_size, keys) % ATOM ~= 0 then
+  if p.page_size and integers.gcd(p.page_size, keys) % ATOM ~= 0 then
     return ("its kernel takes pages of multiples of %d keys"):format(ATOM)
   end
 end
@@ -55,7 +55,7 @@ end
 --- Functions load(of, s, full): a block of keys (keys,D), and of values, (D,keys) or if `raw` as
 --- keys, is on its way to s; and one that reads for a block's number where it lies, `of`.
 function M.loads(variant, args, at, kv_head, raw)
-  local rows = derive.gcd(variant.page_size, variant.keys)
+  local rows = integers.gcd(variant.page_size, variant.keys)
   local function by_rows(t, depth)
     local boxes = tile(tma_tensor(t), {rows, depth}, {_, _})
     return function(of, s, full)

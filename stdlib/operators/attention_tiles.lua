@@ -55,10 +55,9 @@ local kept, n_kept = {}, 0 -- tables by what they depend on
 --- The table that n blocks read, or one for each tile without n, (fields, number, block): number 0
 --- is how many there are. `shape` is that of schedule.sections.
 function M.table_of(p, shape, n)
-  local words = {}
-  for _, s in ipairs(sequences_of(p)) do
-    words[#words + 1] = ("%d,%d,%d,%d"):format(s.q or 0, s.n_q, s.k or 0, s.n_k)
-  end
+  local words = lists.map(sequences_of(p), function(s)
+    return ("%d,%d,%d,%d"):format(s.q or 0, s.n_q, s.k or 0, s.n_k)
+  end)
   local key = ("%s %s %s %d %s %s %d %d %d %s"):format(p.device, p.sequences ~= nil, n, p.heads,
     p.causal, p.score and p.score.range_text, shape.rows, shape.keys, shape.group_rows,
     table.concat(words, " "))

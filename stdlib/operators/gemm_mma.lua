@@ -8,6 +8,7 @@
 --   warps    {m, n} of the block; a warp has bM / m rows and bN / n columns
 --   sums     "f16": sums of f16 products are kept in f16, not in f32
 --   min_blocks  of a multiprocessor, which limits the registers of a thread
+local bits_for = require "cuttle.integers".bits_for
 local raster = require "cuttle.gemm_raster"
 local epilogue = require "cuttle.gemm_epilogue"
 local nested = require "cuttle.gemm_nested"
@@ -64,13 +65,11 @@ end
 
 -- {====== Operands on their way ======
 
-local function log2(n) return math.tointeger(math.log(n, 2)) end
-
 -- Lines of 128 bytes at most with places of 16 bytes exchanged.
 local function exchanged(dtype, line, l)
   local vec = WIDE_BITS // dtype.bits
   if line == vec then return l end
-  return composition(swizzle(log2(line // vec), log2(vec), 3), l)
+  return composition(swizzle(bits_for(line // vec), bits_for(vec), 3), l)
 end
 
 -- A ring of tiles of which ldmatrix reads 8 rows, and a warp writes one, without conflicts: what

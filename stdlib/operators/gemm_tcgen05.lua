@@ -50,13 +50,6 @@ end
 local A_MODES <const>, B_MODES <const> = { "M", "K", "the batches" }, { "N", "K", "the batches" }
 local ALONG <const> = { mn = 1, k = 2 }
 
-local function reduces(named)
-  for _, of in ipairs(named or {}) do
-    if reduce.ops[of.op] then return true end
-  end
-  return false
-end
-
 local function trouble_with(t, name, modes, major)
   return tma.trouble(tma.with_strides(t, ALONG[major]), name, modes, ALONG[major], 2)
 end
@@ -66,7 +59,7 @@ function M.trouble(config, p)
   local a, b, a_modes, b_modes = "A", "B", A_MODES, B_MODES
   if p.groups then
     return "blocks that take others' work know no groups"
-  elseif p.glu or reduces(p.named) then
+  elseif p.glu or reduce.has_reduced(p.named) then
     return "a thread has one row of a tile, and neither reduces nor pairs what it stores"
   end
   local why = scaled.trouble(config, p)

@@ -88,8 +88,7 @@ local function by_name(name, p)
       return row
     end
   end
-  local names = {}
-  for _, row in ipairs(M.of(p)) do names[#names + 1] = "'" .. row.name .. "'" end
+  local names = lists.map(M.of(p), function(row) return "'" .. row.name .. "'" end)
   tiles.fail("matmul", "there is no configuration '%s'; for this problem there are %s", name,
     table.concat(names, ", "))
 end

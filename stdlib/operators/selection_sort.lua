@@ -3,6 +3,7 @@
 -- the counts, and then each pass reads and writes each key once: a block ranks the keys of a tile
 -- by their digit, and looks back, for each digit, at how many the tiles before have.
 local internal = ...
+local bits_for = require "cuttle.integers".bits_for
 local call = require "cuttle.selection_call"
 local look_back = require "cuttle.selection_look_back"
 local memo = require "cuttle.memo"
@@ -260,13 +261,6 @@ end
 
 -- {====== Steps ======
 
--- How many bits a number below n has.
-local function bits_for(n)
-  local bits = 1
-  while 1 << bits < n do bits = bits + 1 end
-  return bits
-end
-
 local kernels_of = memo.by_fields({ "descending", "values", "threads", "items", "blocks", "bytes",
   "word", "n_passes" }, function(c) return { count = make_count(c), pass = make_pass(c) } end)
 
@@ -285,7 +279,7 @@ local function choices(keys, values_type, o)
   local is_large = keys.n >= MOST_WITH_WORDS
   c.word, c.place = is_large and u64 or u32, is_large and i64 or i32
   local _, bits = numbers.word(keys.tensor.dtype)
-  c.n_passes = cdiv(o.below and min(bits, bits_for(o.below)) or bits, BITS)
+  c.n_passes = cdiv(o.below and min(bits, max(bits_for(o.below), 1)) or bits, BITS)
   return c
 end
 

@@ -13,6 +13,7 @@
 -- uses its own port for what comes from other nodes; both ways at once. Parts that are only sent
 -- take the network if their group has more than one node. A local copy reads and writes memory.
 -- In a node the first bytes are slower: NCCL sends small buffers in other ways, on fewer channels.
+local bits_for = require "cuttle.integers".bits_for
 local language = require "cuttle"
 local lists = require "cuttle.lists"
 local near = require "cuttle.near"
@@ -118,16 +119,9 @@ local function ring(received)
   end
 end
 
--- The depth of a binary tree of n.
-local function depth(n)
-  local d = 0
-  while 1 << d < n do d = d + 1 end
-  return d
-end
-
--- A tree of nodes, in each of which the ranks are a chain.
+-- A binary tree of nodes, in each of which the ranks are a chain.
 local function tree_latency(s, links)
-  return (s.per_node - 1) * links.link_latency + depth(s.nodes) * links.network_latency
+  return (s.per_node - 1) * links.link_latency + bits_for(s.nodes) * links.network_latency
 end
 
 -- By a ring, or by a tree if it is small: what takes less time. In one node both have the same

@@ -69,10 +69,9 @@ end
 
 --- What stands for a configuration in messages and files: "bM=64 stages=2".
 function M.text(config)
-  local parts = {}
-  for _, name in ipairs(names_of(config)) do
-    parts[#parts + 1] = tostring(name) .. "=" .. text_of(config[name], {}, 0)
-  end
+  local parts = lists.map(names_of(config), function(name)
+    return tostring(name) .. "=" .. text_of(config[name], {}, 0)
+  end)
   for i, value in ipairs(config) do parts[#parts + 1] = i .. "=" .. text_of(value, {}, 0) end
   return table.concat(parts, " ")
 end
