@@ -1,7 +1,8 @@
 /* check_async.c: `check` of asynchronous copies (cp.async) into shared memory. The thread that
    copies may use the data after a cp_async_wait that covers its group. Other threads may use it
    after a barrier that follows this wait. Until then nobody may read or write that memory. Under
-   clocks, a copy that is waited for is an access of the time of the wait.
+   clocks, a copy that is waited for is an access of the time of the wait. If lanes of one copy wait apart, it stays one
+   of the time when it began: so accesses of others may count as ordered that are not.
 
    The source may be read meanwhile, but not written. Who reads it is in the shadow of global
    memory, which check_global.c keeps. There a copy that comes before a write is not enough: its
@@ -34,16 +35,18 @@ bool ct_async_is_open(const CtCheckWorker *k, uint32_t number) {
 }
 
 /* A number that comes again is of the same group. */
-void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, CtRange r) {
+void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, uint32_t lanes,
+                  CtRange r) {
   const CtPending *old = find(k->pending, k->n_pending, number);
   if (old != NULL) {
     CtPending *p = &k->pending[old - k->pending];
+    p->lanes |= lanes;
     p->lo = r.lo < p->lo ? r.lo : p->lo;
     p->hi = r.hi > p->hi ? r.hi : p->hi;
     return;
   }
   add(k, &k->pending, &k->n_pending, &k->cap_pending,
-      (CtPending){.event = number, .what = *e, .lo = r.lo, .hi = r.hi});
+      (CtPending){.event = number, .what = *e, .lanes = lanes, .lo = r.lo, .hi = r.hi});
 }
 
 /* A number that comes again is of the same group, so it is under way already. */
@@ -87,9 +90,10 @@ static void look_at(CtCheckWorker *k, const CtAccess *a, int lane, int64_t off) 
     copy_lane = (int)(word & CT_EVENT_LANE);
     bool own = p->what.warp == a->w->index && copy_lane == lane;
     bool synced = p->what.warp == a->w->index && p->done_sub != k->warps[a->w->index].sub;
-    if (!p->is_done) {
+    if (!p->is_done && (p->lanes >> copy_lane & 1) != 0) {
       note(k, a, lane, off, &p->what, copy_lane, how_of(a, p));
-    } else if (!own && !synced && word < k->epoch_word) { /* otherwise it is an ordinary race */
+    } else if (p->is_done && !own && !synced &&
+               word < k->epoch_word) { /* otherwise it is an ordinary race */
       note(k, a, lane, off, &p->what, copy_lane, CT_ASYNC_NO_BARRIER);
     }
   }
@@ -129,12 +133,14 @@ static bool is_covered(const CtCheckWarp *warp, int32_t index, int64_t n, const 
   return p->what.warp == index && !p->is_done && (n == 0 || p->group + n < warp->n_groups);
 }
 
-static void mark_done(const CtCheckWarp *warp, int32_t index, int64_t n, CtPending *pending,
-                      size_t n_pending) {
-  for (size_t i = 0; i < n_pending; i++) {
-    CtPending *p = &pending[i];
-    if (is_covered(warp, index, n, p)) {
-      p->is_done = true;
+static void mark_done(CtCheckWorker *k, const CtWarp *w, int64_t n) {
+  const CtCheckWarp *warp = &k->warps[w->index];
+  for (size_t i = 0; i < k->n_pending; i++) {
+    CtPending *p = &k->pending[i];
+    if (is_covered(warp, w->index, n, p)) {
+      p->is_done = (p->lanes & ~w->mask) == 0;
+      p->is_apart = p->is_apart || !p->is_done;
+      p->lanes &= ~w->mask;
       p->done_sub = warp->sub;
     }
   }
@@ -156,7 +162,7 @@ static void end_copies(CtCheckWorker *k) {
   for (size_t i = 0; i < k->n_pending; i++) {
     const CtPending *p = &k->pending[i];
     CtCheckEvent *e = &k->events[p->event - k->first_event];
-    if (p->is_done) {
+    if (p->is_done && !p->is_apart) {
       ct_check_event_of(k, &k->k->job->code[p->what.in], p->what.warp, 0, e);
       e->is_copied = true;
     }
@@ -176,7 +182,7 @@ static size_t drop_done(CtPending *pending, size_t n_pending) {
 
 void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
   const CtCheckWarp *warp = &k->warps[w->index];
-  mark_done(warp, w->index, n, k->pending, k->n_pending);
+  mark_done(k, w, n);
   mark_sources_done(k, warp, w->index, n);
   if (k->clocks != NULL) { /* the clocks know who may see it */
     end_copies(k);

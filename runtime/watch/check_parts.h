@@ -111,7 +111,8 @@ void ct_clock_read(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 void ct_clock_write(CtCheckWorker *k, const CtAccess *a, uint32_t number);
 
 /* check_async.c */
-void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, CtRange r);
+void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, uint32_t lanes,
+                  CtRange r);
 /* Is the event a copy that is under way, of the group that its warp has not closed yet? */
 bool ct_async_is_open(const CtCheckWorker *k, uint32_t number);
 void ct_async_look(CtCheckWorker *k, const CtAccess *a, CtRange r);

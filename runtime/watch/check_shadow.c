@@ -244,7 +244,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   ct_range_widen(&k->warps[a->w->index].wrote, r);
   k->has_written = true;
   if (a->is_async) {
-    ct_async_add(k, w.event, number, r);
+    ct_async_add(k, w.event, number, a->mask, r);
   }
 }
 

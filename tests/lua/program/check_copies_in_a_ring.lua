@@ -25,3 +25,24 @@ local function check(lag) return (shell.cuttle("check %s %d", script, lag)) end
 io.write(check(2))                                            -- expect: check: no finding in 1 launch
 print(check(3):find("may be in progress", 1, true) ~= nil)      -- expect: true
 os.remove(script)
+
+-- Halves of a warp wait apart, and each lane reads what it copied: nothing is wrong with that.
+local apart = kernel("apart", function(x, y)
+  local s, full, t = shared(f32, 32), mbarrier(1, 1), threadIdx.x
+  sync_threads()
+  copy(tile(x, {1}, {t}), tile(s, {1}, {t}))
+  cp_async_commit()
+  if t < 16 then
+    cp_async_wait(0)
+    y[t] = s[t]
+  else
+    cp_async_wait(0)
+    y[t] = s[t] + 1.0
+  end
+  sync_warp()
+  y[t + 32] = s[31 - t]
+  if t == 0 then full[0]:arrive() end
+end)
+print(#require("cuttle.check").run(function()                   -- expect: 0
+  apart{grid = 1, block = 32}(rand(f32, 32), zeros(f32, 64))
+end))
