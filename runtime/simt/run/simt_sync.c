@@ -415,11 +415,15 @@ const CtIn *ct_simt_do_WGMMA_WAIT(const CtIn *in, CtWarp *w) {
 
 /* --- roles --------------------------------------------------------------------------------------------- */
 
+/* PTX does not say which lane is elected. A launch that is judged elects the last one: so lane 0 is not taken for it. */
 const CtIn *ct_simt_do_ELECT(const CtIn *in, CtWarp *w) {
   if (w->mask != w->live) {
     return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_WARP_LANES);
   }
-  *CT_AT(uint32_t, w, in->d) = 1u << ct_first_lane(w->mask);
+  const CtSimtWatch *watch = w->worker->job->watch;
+  bool is_judged = watch != NULL && watch->ops->one_order;
+  int last = CT_LANES - 1 - __builtin_clz(w->mask);
+  *CT_AT(uint32_t, w, in->d) = 1u << (is_judged ? last : ct_first_lane(w->mask));
   return in + 1;
 }
 
