@@ -127,11 +127,13 @@ static bool is_response(const Touch *t) {
   return t->event.agent == CT_AGENT_BAR && ct_in_op(p, t->event.in) == CT_OP_CLC_TRY_CANCEL;
 }
 
-/* An agent that reads what a thread wrote by an ordinary instruction needs a proxy fence in between. So does a response
-   that is written where a thread read one (PTX ISA, clusterlaunchcontrol.try_cancel). */
+/* TMA and products take another path to memory than threads, and than an ST_ASYNC. Where a thread wrote by an ordinary
+   instruction, they need a proxy fence in between (PTX ISA, async proxy). So does a response that is written where a thread
+   read one (PTX ISA, clusterlaunchcontrol.try_cancel). */
 static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes) {
   bool by_thread = old->agent == CT_AGENT_NONE && t->event.agent != CT_AGENT_NONE;
-  return by_thread && (old_writes ? t->a->reads : is_response(t));
+  bool is_other = t->a->reads || ct_in_is(&t->k->code[t->event.in], CT_INS_TMA);
+  return by_thread && (old_writes ? is_other : is_response(t));
 }
 
 /* Is the older access over before this one, or do the two never race? */
