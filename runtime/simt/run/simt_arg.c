@@ -8,20 +8,22 @@
 
 /* --- patterns and tables -------------------------------------------------------------------------- */
 
-static CtChunkKind classify(const int64_t *pos, int chunk) {
-  bool contiguous = true, same = true;
-  for (int i = 0; i < CT_LANES; i++) {
-    int64_t first = pos[i - i % chunk];
-    contiguous = contiguous && SUB_i64(pos[i], first) == i % chunk;
-    same = same && pos[i] == first;
-  }
-  return contiguous ? CT_CONTIGUOUS : same ? CT_SAME : CT_GATHER;
+/* Of chunks of 1 << level lanes. The masks say which lanes are at the place after that of the lane before, and which
+   are at the same. */
+static CtChunkKind classify(uint32_t after, uint32_t same, int level) {
+  uint64_t begins = CT_ALL_LANES / ((UINT64_C(1) << (1 << level)) - 1); /* the first lanes of chunks */
+  return (after | begins) == CT_ALL_LANES  ? CT_CONTIGUOUS
+         : (same | begins) == CT_ALL_LANES ? CT_SAME
+                                           : CT_GATHER;
 }
 
 void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p) {
+  uint32_t after = 0, same = 0;
   memcpy(p->pos, lanes, sizeof p->pos);
   p->lo = p->hi = lanes[0];
   for (int i = 1; i < CT_LANES; i++) {
+    after |= (uint32_t)(SUB_i64(lanes[i], lanes[i - 1]) == 1) << i;
+    same |= (uint32_t)(lanes[i] == lanes[i - 1]) << i;
     p->lo = ct_min(p->lo, lanes[i]);
     p->hi = ct_max(p->hi, lanes[i]);
   }
@@ -29,7 +31,7 @@ void ct_simt_pattern_i64(const int64_t *lanes, CtPattern *p) {
   p->kind[0] = CT_CONTIGUOUS;
   uint8_t wider = CT_GATHER;
   for (int level = CT_LEVELS - 1; level > 0; level--) { /* halves of a chunk are as the chunk is */
-    wider = wider != CT_GATHER ? wider : (uint8_t)classify(p->pos, 1 << level);
+    wider = wider != CT_GATHER ? wider : (uint8_t)classify(after, same, level);
     p->kind[level] = wider;
   }
 }

@@ -253,21 +253,27 @@ static void set_scalars(const CtSimtJob *job, CtWarp *w) {
   }
 }
 
+/* Of the threads from `first` on: number i of a block has the index i / stride % n. */
+static void set_indices(int32_t *lanes, int64_t first, int64_t stride, int64_t n) {
+  int64_t index = first / stride % n, left = stride - first % stride;
+  for (int lane = 0; lane < CT_LANES; lane++) {
+    lanes[lane] = (int32_t)index;
+    if (--left == 0) {
+      left = stride;
+      index = index + 1 == n ? 0 : index + 1;
+    }
+  }
+}
+
 /* Sets thread indices. Lanes beyond the block get indices that continue in the same way. */
 static void set_thread_indices(const CtSimtProgram *p, CtWarp *w) {
-  int64_t xy = p->block[0] * p->block[1], first = (int64_t)w->index * CT_LANES;
-  int64_t t[3] = {first % p->block[0], first % xy / p->block[0], first / xy};
-  for (int lane = 0; lane < CT_LANES; lane++) {
-    for (int axis = 0; axis < 3; axis++) {
-      if (p->tid_at[axis] != 0) {
-        CT_AT(int32_t, w, p->tid_at[axis])[lane] = (int32_t)t[axis];
-      }
+  int64_t stride = 1, n[3] = {p->block[0], p->block[1], INT64_MAX};
+  for (int axis = 0; axis < 3; axis++) {
+    if (p->tid_at[axis] != 0) {
+      set_indices(CT_AT(int32_t, w, p->tid_at[axis]), (int64_t)w->index * CT_LANES, stride,
+                  n[axis]);
     }
-    t[0]++;
-    for (int axis = 0; axis < 2 && t[axis] == p->block[axis]; axis++) {
-      t[axis] = 0;
-      t[axis + 1]++;
-    }
+    stride *= p->block[axis];
   }
 }
 
