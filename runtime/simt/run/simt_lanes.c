@@ -84,10 +84,34 @@ static void any(Lanes *l, uint32_t group) { give(l, group, lanes_with(l, group, 
 static void all(Lanes *l, uint32_t group) { give(l, group, lanes_with(l, group, 0) == 0); }
 static void ballot(Lanes *l, uint32_t group) { give(l, group, group & ~lanes_with(l, group, 0)); }
 
+/* A hash table of the lanes' values: those of each, and the first of them. */
+enum { MATCH_BITS = 6, MATCH_SLOTS = 1 << MATCH_BITS };
+
+typedef struct Match {
+  uint32_t lanes[MATCH_SLOTS]; /* 0: the slot is free */
+  uint8_t first[MATCH_SLOTS];
+} Match;
+
+/* The slot of the lane's value. Half of the slots stay free, so the search ends. */
+static size_t match_slot(const Lanes *l, const Match *m, int lane) {
+  size_t slot = (size_t)(l->value[lane] * UINT64_C(0x9E3779B97F4A7C15) >> (64 - MATCH_BITS));
+  while (m->lanes[slot] != 0 && l->value[m->first[slot]] != l->value[lane]) {
+    slot = (slot + 1) % MATCH_SLOTS;
+  }
+  return slot;
+}
+
 static void match_any(Lanes *l, uint32_t group) {
-  for (uint32_t same; group != 0; group &= ~same) {
-    same = lanes_with(l, group, l->value[ct_first_lane(group)]);
-    give(l, same, same);
+  Match m = {.lanes = {0}};
+  size_t slots[CT_LANES];
+  for (uint32_t rest = group; rest != 0; rest &= rest - 1) {
+    int lane = ct_first_lane(rest);
+    size_t slot = slots[lane] = match_slot(l, &m, lane);
+    m.first[slot] = m.lanes[slot] == 0 ? (uint8_t)lane : m.first[slot];
+    m.lanes[slot] |= 1u << lane;
+  }
+  for (uint32_t rest = group; rest != 0; rest &= rest - 1) {
+    l->result[ct_first_lane(rest)] = m.lanes[slots[ct_first_lane(rest)]];
   }
 }
 
