@@ -11,7 +11,8 @@
 /* Of chunks of 1 << level lanes. The masks say which lanes are at the place after that of the lane before, and which
    are at the same. */
 static CtChunkKind classify(uint32_t after, uint32_t same, int level) {
-  uint64_t begins = CT_ALL_LANES / ((UINT64_C(1) << (1 << level)) - 1); /* the first lanes of chunks */
+  uint64_t begins =
+      CT_ALL_LANES / ((UINT64_C(1) << (1 << level)) - 1); /* the first lanes of chunks */
   return (after | begins) == CT_ALL_LANES  ? CT_CONTIGUOUS
          : (same | begins) == CT_ALL_LANES ? CT_SAME
                                            : CT_GATHER;

@@ -14,21 +14,41 @@ typedef struct Side {
   const CtMem *mem;
   int n;
   bool is_write;
-  int64_t off[CT_MOVE_BYTES]; /* of a lane's elements; in registers the same for all lanes */
+  int n_runs; /* of neighbouring elements: in memory a row is one, in registers each element */
+  size_t run_bytes;
+  int64_t off[CT_MOVE_BYTES]; /* of a lane's runs; in registers the same for all lanes */
 } Side;
 
 static Side open_side(const CtIn *in, CtWarp *w, const CtTileArg *arg, int n, bool is_write) {
-  return (Side){
-      .in = in, .w = w, .arg = arg, .mem = &w->mem[arg->buf], .n = n, .is_write = is_write};
+  const CtMem *mem = &w->mem[arg->buf];
+  bool is_row = mem->lane_bytes == 0;
+  size_t bytes = ct_value_bytes(w->worker->job->program->tiles[in->imm].dtype);
+  return (Side){.in = in,
+                .w = w,
+                .arg = arg,
+                .mem = mem,
+                .n = n,
+                .is_write = is_write,
+                .n_runs = is_row ? 1 : n,
+                .run_bytes = is_row ? (size_t)n * bytes : bytes};
 }
 
-/* In memory a row is contiguous, so its first element gives the address. */
+/* Are those n elements inside? */
+static bool check(const Side *s, int lane, int64_t off, int n) {
+  for (int i = 0; i < n; i++) {
+    if ((uint64_t)(off + i) >= (uint64_t)s->mem->n) {
+      ct_simt_fail_bounds(s->w, s->in, lane, s->arg->buf, off + i, s->is_write);
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool find(Side *s, int lane, int64_t atom) {
-  bool is_row = s->mem->lane_bytes == 0;
-  for (int i = 0; i < s->n; i++) {
-    s->off[i] = is_row && i > 0 ? s->off[0] + i : ct_simt_arg_offset(s->w, s->arg, lane, i, atom);
-    if ((uint64_t)s->off[i] >= (uint64_t)s->mem->n) {
-      ct_simt_fail_bounds(s->w, s->in, lane, s->arg->buf, s->off[i], s->is_write);
+  int n = s->n / s->n_runs;
+  for (int i = 0; i < s->n_runs; i++) {
+    s->off[i] = ct_simt_arg_offset(s->w, s->arg, lane, i, atom);
+    if (!check(s, lane, s->off[i], n)) {
       return false;
     }
   }
@@ -46,46 +66,64 @@ static char *address(const Side *s, int i, int lane) {
          (int64_t)lane * (int64_t)s->mem->lane_bytes;
 }
 
+/* memcpy; these sizes need no call. */
+static void copy(char *to, const char *from, size_t bytes) {
+  switch (bytes) {
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 16: memcpy(to, from, 16); break;
+    default: memcpy(to, from, bytes);
+  }
+}
+
 /* Elements to 16 bytes of each lane, or back. */
-static bool gather(Side *s, uint32_t lanes, int64_t atom, size_t bytes, char *data) {
+static bool gather(Side *s, uint32_t lanes, int64_t atom, char *data) {
   bool found = false;
   for (; lanes != 0; lanes &= lanes - 1) {
     int lane = ct_first_lane(lanes);
     if (!find_in(s, lane, atom, &found)) {
       return false;
     }
-    for (int i = 0; i < s->n; i++) {
-      memcpy(data + lane * CT_MOVE_BYTES + (size_t)i * bytes, address(s, i, lane), bytes);
+    for (int i = 0; i < s->n_runs; i++) {
+      copy(data + lane * CT_MOVE_BYTES + (size_t)i * s->run_bytes, address(s, i, lane),
+           s->run_bytes);
     }
   }
   return true;
 }
 
-static bool scatter(Side *s, uint32_t lanes, int64_t atom, size_t bytes, const char *data) {
+static bool scatter(Side *s, uint32_t lanes, int64_t atom, const char *data) {
   bool found = false;
   for (; lanes != 0; lanes &= lanes - 1) {
     int lane = ct_first_lane(lanes);
     if (!find_in(s, lane, atom, &found)) {
       return false;
     }
-    for (int i = 0; i < s->n; i++) {
-      memcpy(address(s, i, lane), data + lane * CT_MOVE_BYTES + (size_t)i * bytes, bytes);
+    for (int i = 0; i < s->n_runs; i++) {
+      copy(address(s, i, lane), data + lane * CT_MOVE_BYTES + (size_t)i * s->run_bytes,
+           s->run_bytes);
     }
   }
   return true;
+}
+
+/* Granules of so many bytes, n for each lane. */
+static inline void permute_by(size_t granule, const CtMove *m, size_t n, const char *from,
+                              char *to) {
+  for (size_t lane = 0; lane < CT_LANES; lane++) {
+    const uint16_t *places = m->from + lane * n;
+    for (size_t i = 0; i < n; i++) {
+      memcpy(to + lane * CT_MOVE_BYTES + i * granule, from + places[i], granule);
+    }
+  }
 }
 
 static void permute(const CtMove *m, size_t bytes, const char *from, char *to) {
   size_t n = (size_t)m->n_dst * bytes / (size_t)m->bytes;
-  for (size_t lane = 0; lane < CT_LANES; lane++) {
-    for (size_t i = 0; i < n; i++) {
-      char *at = to + lane * CT_MOVE_BYTES + i * (size_t)m->bytes;
-      const char *source = from + m->from[lane * n + i];
-      at[0] = source[0];
-      if (m->bytes == 2) {
-        at[1] = source[1];
-      }
-    }
+  if (m->bytes == 2) {
+    permute_by(2, m, n, from, to);
+  } else {
+    permute_by(1, m, n, from, to);
   }
 }
 
@@ -103,11 +141,11 @@ const CtIn *ct_simt_do_WARP_COPY(const CtIn *in, CtWarp *w) {
   }
   int64_t n = p->modes[t->dst.mode[1]].n;
   for (int64_t i = 0; i < n; i++) {
-    if (!gather(&src, m->readers, i, bytes, from)) {
+    if (!gather(&src, m->readers, i, from)) {
       return NULL;
     }
     permute(m, bytes, from, to);
-    if (!scatter(&dst, m->writers, i, bytes, to)) {
+    if (!scatter(&dst, m->writers, i, to)) {
       return NULL;
     }
     if (ct_simt_stops_at(w, i + 1)) {
