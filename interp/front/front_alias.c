@@ -26,9 +26,13 @@ static void note_all(lua_State *L, Front *f, int depth) {
   }
 }
 
-void record_note_call(lua_State *L, Front *f, const lua_Debug *ar) {
+void record_note_call(lua_State *L, Front *f, const lua_Debug *ar, bool is_flat) {
   for (int n = 1; lua_getlocal(L, ar, n) != NULL; n++) {
-    note_all(L, f, 0);
+    if (!is_flat) {
+      note_all(L, f, 0);
+    } else if (record_is(L, f, -1)) {
+      front_note_table_read(L, f, -1);
+    }
     lua_pop(L, 1);
   }
 }

@@ -133,7 +133,7 @@ void front_begin_records(lua_State *L, Front *f);   /* of a trace */
 void record_changed(lua_State *L, Front *f, int t, int key, int value);
 bool record_is_bound(lua_State *L, const Front *f, int t);
 /* A function that reads tables by itself is called. */
-void record_note_call(lua_State *L, Front *f, const lua_Debug *ar);
+void record_note_call(lua_State *L, Front *f, const lua_Debug *ar, bool is_flat);
 
 /* front_fail.c: what a kernel calls instead of assert and error. */
 int front_asserts(lua_State *L);

@@ -80,7 +80,7 @@ static void note_tables(lua_State *L, Front *f, const lua_Debug *ar) {
   }
   front_note_call(L, f, ar, -1);
   if (front_in_loop(f, L)) {
-    record_note_call(L, f, ar);
+    record_note_call(L, f, ar, front_is_flat(L, -1));
   }
 }
 

@@ -247,6 +247,10 @@ static void note_argument(lua_State *L, Front *f, int idx, bool is_flat) {
   }
 }
 
+bool front_is_flat(lua_State *L, int fn) {
+  return front_has_entry(L, &flat_key, fn) || front_has_entry(L, &blind_key, fn);
+}
+
 void front_note_call(lua_State *L, Front *f, const lua_Debug *ar, int fn) {
   fn = lua_absindex(L, fn);
   if (f->n_host_tables == 0 || !reads_is_library_function(L, fn) ||

@@ -9,6 +9,8 @@ typedef struct Front Front;
 
 /* For the hook on calls: the function at fn is called, which was not rewritten and looks into tables by itself. */
 void front_note_call(lua_State *L, Front *f, const lua_Debug *ar, int fn);
+/* Does the function at fn look into no table that is in a table, as next and the iterator of ipairs do not? */
+bool front_is_flat(lua_State *L, int fn);
 bool front_is_runtime(lua_State *L, const Front *f,
                       int fn); /* a runtime function of the rewriter */
 /* A function that the trace runs as it is: what it reads, and what the functions do that it reaches. */
