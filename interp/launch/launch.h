@@ -280,7 +280,7 @@ StateWords launch_marks_push(lua_State *L, const Spec *spec, const LaunchConfig 
 void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArgs *args);
 /* launch_image.c: writes what `cuttle emit --ptx=FILE --cubin=FILE` asks for of a specialisation, which the printed
    text calls `name`. Each instruction names a line of the script. */
-CtStatus launch_write_images(Kernel *k, const Spec *spec, const char *name,
+CtStatus launch_write_images(lua_State *L, Kernel *k, const Spec *spec, const char *name,
                              CtErr *err) CT_NODISCARD;
 
 /* launch_reads.c: what the trace of the specialisation read of the host is kept with the kernel, and compared with

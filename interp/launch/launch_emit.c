@@ -106,7 +106,7 @@ void launch_emit(lua_State *L, int kernel, const LaunchConfig *config, LaunchArg
   }
   state_print(k->state, ct_text_str(&text), text.len);
   status = k->state->emit.compiles ? compile_text(k, ct_text_str(&whole), &err) : CT_OK;
-  status = status == CT_OK ? launch_write_images(k, spec, name, &err) : status;
+  status = status == CT_OK ? launch_write_images(L, k, spec, name, &err) : status;
   spec_free(k->state, spec);
   ct_text_clear(&text);
   ct_text_clear(&whole);

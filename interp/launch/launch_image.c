@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interp/state/state_language.h"
 #include "launch.h"
 #include "runtime/base/newfile.h"
 #include "runtime/device/nvrtc.h"
-#include "runtime/device/ptx_line.h"
 #include "runtime/emit/emit_cuda.h"
 
 /* The place for the name of the kernel that is missing in a path: before the ending. */
@@ -37,25 +37,44 @@ static CtStatus choose_path(const StateImages *files, const char *option, const 
              : ct_fail(err, CT_EINVAL, "emit: the path --%s=%s is too long", option, files->path);
 }
 
-/* Tools read no more of PTX than lines, so these are of the script; the cubin says what was inlined where. */
-static CtStatus write_file(const char *path, const CtNvrtcJob *job, const CtText *image,
-                           CtErr *err) {
-  CtText text;
-  ct_text_init(&text, job->alloc);
-  CtStatus status = job->ptx ? ct_ptx_outer_lines(ct_text_str(image), &text, err) : CT_OK;
-  if (status == CT_OK) {
-    const CtText *from = job->ptx ? &text : image;
-    int failed = ct_newfile_write(path, from->s, from->len);
-    status = failed == 0
-                 ? CT_OK
-                 : ct_fail(err, CT_EINVAL, "emit: cannot write '%s': %s", path, strerror(failed));
+typedef struct ImageFile {
+  const char *path;
+  const CtText *image;
+  bool is_ptx;
+  int failed; /* the errno of what failed; 0: nothing */
+} ImageFile;
+
+/* Light userdata: an ImageFile. Tools read no more of PTX than lines, so these are of the script; the cubin says what
+   was inlined where. */
+static int write_text(lua_State *L) {
+  ImageFile *f = lua_touserdata(L, 1);
+  size_t len;
+  lua_pushlstring(L, f->image->s, f->image->len);
+  if (f->is_ptx) {
+    state_push_module(L, "cuttle.ptx_lines");
+    lua_getfield(L, -1, "outer");
+    lua_pushvalue(L, -3);
+    lua_call(L, 1, 1);
   }
-  ct_text_clear(&text);
-  return status;
+  const char *text = lua_tolstring(L, -1, &len);
+  f->failed = ct_newfile_write(f->path, text, len);
+  return 0;
 }
 
-static CtStatus write_image(const Kernel *k, const CtNvrtcJob *job, StateImages *files,
-                            const char *option, const char *name, CtErr *err) {
+static CtStatus write_file(lua_State *L, ImageFile *f, CtErr *err) {
+  lua_pushcfunction(L, write_text);
+  lua_pushlightuserdata(L, f);
+  if (lua_pcall(L, 1, 0, 0) != LUA_OK) {
+    lua_pop(L, 1);
+    return ct_fail_nomem(err); /* nothing else raises there */
+  }
+  return f->failed == 0
+             ? CT_OK
+             : ct_fail(err, CT_EINVAL, "emit: cannot write '%s': %s", f->path, strerror(f->failed));
+}
+
+static CtStatus write_image(lua_State *L, const Kernel *k, const CtNvrtcJob *job,
+                            StateImages *files, const char *option, const char *name, CtErr *err) {
   CtNvrtcOutput output;
   char path[PATH_MAX];
   if (files->path == NULL) {
@@ -66,13 +85,15 @@ static CtStatus write_image(const Kernel *k, const CtNvrtcJob *job, StateImages 
   if (status != CT_OK) {
     return status;
   }
-  status = write_file(path, job, &output.image, err);
+  ImageFile file = {path, &output.image, job->ptx, 0};
+  status = write_file(L, &file, err);
   ct_nvrtc_output_clear(&output);
   files->n++;
   return status;
 }
 
-CtStatus launch_write_images(Kernel *k, const Spec *spec, const char *name, CtErr *err) {
+CtStatus launch_write_images(lua_State *L, Kernel *k, const Spec *spec, const char *name,
+                             CtErr *err) {
   StateEmit *emit = &k->state->emit;
   const CtEmitOpts opts = {.line_directives = true,
                            .is_every_line = true,
@@ -95,9 +116,9 @@ CtStatus launch_write_images(Kernel *k, const Spec *spec, const char *name, CtEr
                       .options = options,
                       .n_options = kernel_options(k, options),
                       .ptx = true};
-    status = write_image(k, &job, &emit->ptx, "ptx", name, err);
+    status = write_image(L, k, &job, &emit->ptx, "ptx", name, err);
     job.ptx = false;
-    status = status == CT_OK ? write_image(k, &job, &emit->cubin, "cubin", name, err) : status;
+    status = status == CT_OK ? write_image(L, k, &job, &emit->cubin, "cubin", name, err) : status;
   }
   ct_text_clear(&source);
   return status;
