@@ -13,7 +13,6 @@
                      tensor maps, the C type of a number, and whether that holds the bits of a float */
 #include <lauxlib.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "describe.h"
@@ -25,18 +24,16 @@
 #include "runtime/device/nvrtc.h"
 #include "runtime/ir/ir_file.h"
 
-enum { MOST_BYTES = 1 << 20, MAX_SM = 9999 };
+enum { MOST_BYTES = 1 << 20 };
 
 /* User values of a session: functions, and the record of the launch under way. */
 enum { CHOOSE = 1, TAKE, RECORD };
 
 /* The tool of a session is the LaunchArgs of the launch under way, which it does not own. */
-static void close_session(void *args) { (void)args; }
-
 static const WatcherKind kind = {
     "export session",
     "export: launches are already being watched, by check, profile or trace; call it in a run without them",
-    close_session};
+    NULL};
 
 /* --- launches ----------------------------------------------------------------------------------------- */
 
@@ -179,23 +176,20 @@ static int export_skip(lua_State *L) {
 
 static int export_target(lua_State *L) {
   const char *text = luaL_checkstring(L, 1);
-  char *end, arch[16];
+  char arch[16];
   CtErr err;
-  long sm = strtol(text, &end, 10);
-  bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
-  if (end == text || (*end != '\0' && !has_suffix) || sm < 0 || sm > MAX_SM) {
+  int sm;
+  const char *suffix = ct_nvrtc_read_arch(text, &sm, arch);
+  if (suffix == NULL) {
     lua_pushnil(L);
     lua_pushfstring(L, "'%s' is not a compute capability; 90 and 90a stand for 9.0", text);
-    return 2;
-  }
-  if (ct_nvrtc_check_arch((int)sm, *end, &err) != CT_OK) {
+  } else if (ct_nvrtc_check_arch(sm, *suffix, &err) != CT_OK) {
     lua_pushnil(L);
     lua_pushstring(L, err.msg);
-    return 2;
+  } else {
+    lua_pushinteger(L, sm);
+    lua_pushstring(L, arch);
   }
-  ct_nvrtc_arch((int)sm, arch);
-  lua_pushinteger(L, sm);
-  lua_pushfstring(L, "%s%s", has_suffix ? "sm_" : "", has_suffix ? text : arch);
   return 2;
 }
 

@@ -11,8 +11,6 @@
 #include "interp/state/diag.h"
 #include "runtime/device/nvrtc.h"
 
-enum { MAX_SM = 9999 };
-
 void program_usage_error(Program *p, const char *fmt, ...) {
   va_list args;
   fputs("cuttle: ", stderr);
@@ -51,24 +49,18 @@ static bool take_device(Program *p) {
 
 static bool take_sm(Program *p) {
   const char *value = option_value(p, "--sm");
-  if (value != NULL) {
-    char *end;
-    CtErr err;
-    long sm = strtol(value, &end, 10);
-    bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
-    if (end == value || (*end != '\0' && !has_suffix) || sm < 0 || sm > MAX_SM) {
-      program_usage_error(p, "--sm=%s is not a compute capability; 90 and 90a stand for 9.0",
-                          value);
-    } else if (ct_nvrtc_check_arch((int)sm, *end, &err) != CT_OK) {
-      program_usage_error(p, "--sm: %s", err.msg);
-    } else {
-      p->has_sm = true;
-      p->s->emit.sm = (int)sm;
-      ct_nvrtc_arch((int)sm, p->s->emit.arch);
-      if (has_suffix) {
-        snprintf(p->s->emit.arch, sizeof p->s->emit.arch, "sm_%s", value);
-      }
-    }
+  int sm;
+  CtErr err;
+  char arch[16];
+  const char *suffix = value == NULL ? NULL : ct_nvrtc_read_arch(value, &sm, arch);
+  if (value != NULL && suffix == NULL) {
+    program_usage_error(p, "--sm=%s is not a compute capability; 90 and 90a stand for 9.0", value);
+  } else if (value != NULL && ct_nvrtc_check_arch(sm, *suffix, &err) != CT_OK) {
+    program_usage_error(p, "--sm: %s", err.msg);
+  } else if (value != NULL) {
+    p->has_sm = true;
+    p->s->emit.sm = sm;
+    memcpy(p->s->emit.arch, arch, sizeof arch);
   }
   return value != NULL;
 }

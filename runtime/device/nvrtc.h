@@ -63,6 +63,10 @@ CtStatus ct_nvrtc_identity(CtNvrtcId *id, CtErr *err) CT_NODISCARD;
 CtStatus ct_nvrtc_version(int *major, int *minor, CtErr *err) CT_NODISCARD;
 CtStatus ct_nvrtc_archs(int *sms, int cap, int *n, CtErr *err) CT_NODISCARD;
 
+/* Reads a capability as people write it, "90" or "90a": times 10, and what NVRTC calls it. Returns the suffix, "" if
+   there is none; NULL: it is no such text. */
+const char *ct_nvrtc_read_arch(const char *text, int *sm, char arch[16]);
+
 /* Whether there is the compute capability sm / 10, with the suffix 'a' or 'f', or '\0' for none: CT_EINVAL
    with those that there are. Loads NVRTC for one that was not known when this was written. */
 CtStatus ct_nvrtc_check_arch(int sm, char suffix, CtErr *err) CT_NODISCARD;

@@ -1,6 +1,7 @@
 /* nvrtc_arch.c: which compute capabilities there are: those known when this was written, and those that the
    NVRTC of this machine compiles for. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/device/nvrtc.h"
@@ -9,7 +10,7 @@
 static const int known[] = {50, 52, 53, 60, 61,  62,  70,  72,  75,  80, 86,
                             87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
 
-enum { FIRST_A = 90, FIRST_F = 100, LIST_BYTES = 256 };
+enum { FIRST_A = 90, FIRST_F = 100, LIST_BYTES = 256, MAX_SM = 9999 };
 
 static bool contains(const int *sms, int n, int sm) {
   for (int i = 0; i < n; i++) {
@@ -50,4 +51,19 @@ CtStatus ct_nvrtc_check_arch(int sm, char suffix, CtErr *err) {
                    suffix, suffix, first);
   }
   return CT_OK;
+}
+
+const char *ct_nvrtc_read_arch(const char *text, int *sm, char arch[16]) {
+  char *end;
+  long n = strtol(text, &end, 10);
+  bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
+  if (end == text || (*end != '\0' && !has_suffix) || n < 0 || n > MAX_SM) {
+    return NULL;
+  }
+  *sm = (int)n;
+  ct_nvrtc_arch(*sm, arch);
+  if (has_suffix) {
+    snprintf(arch, 16, "sm_%s", text);
+  }
+  return end;
 }
