@@ -47,6 +47,8 @@ int bind_to_index(lua_State *L, int idx, int lo, int hi, const char *op, const c
 /* The same of the option `name` of a table of options. */
 int bind_to_option(lua_State *L, int idx, int lo, int hi, const char *op, const char *name);
 
+/* Pushes "a, b or c" of names that end with NULL [-0, +1, m]. */
+const char *bind_push_names(lua_State *L, const char *const *names);
 /* Raises an error if the table of options at idx, an index from the bottom, has another key than these names. After the
    last one comes NULL. */
 void bind_check_names(lua_State *L, int idx, const char *op, const char *const *names);

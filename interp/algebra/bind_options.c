@@ -13,8 +13,7 @@ static bool is_name(lua_State *L, int idx, const char *const *names) {
   return is;
 }
 
-/* Pushes "a, b or c". */
-static const char *push_names(lua_State *L, const char *const *names) {
+const char *bind_push_names(lua_State *L, const char *const *names) {
   lua_pushstring(L, names[0]);
   for (int i = 1; names[i] != NULL; i++) {
     lua_pushfstring(L, "%s%s%s", lua_tostring(L, -1), names[i + 1] == NULL ? " or " : ", ",
@@ -28,7 +27,7 @@ void bind_check_names(lua_State *L, int idx, const char *op, const char *const *
   for (lua_pushnil(L); lua_next(L, idx) != 0; lua_pop(L, 1)) {
     if (!is_name(L, -2, names)) {
       const char *key = luaL_tolstring(L, -2, NULL);
-      diag_error(L, "%s: option '%s' is unknown; expected %s", op, key, push_names(L, names));
+      diag_error(L, "%s: option '%s' is unknown; expected %s", op, key, bind_push_names(L, names));
     }
   }
 }

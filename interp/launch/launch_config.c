@@ -69,16 +69,6 @@ static int find_option(lua_State *L, int idx, const Options *o) {
   return -1;
 }
 
-/* "a, b or c" */
-static const char *push_names(lua_State *L, const Options *o) {
-  lua_pushstring(L, o->names[0]);
-  for (int i = 1; o->names[i] != NULL; i++) {
-    lua_pushfstring(L, "%s%s", o->names[i + 1] == NULL ? " or " : ", ", o->names[i]);
-    lua_concat(L, 2);
-  }
-  return lua_tostring(L, -1);
-}
-
 /* The key at idx is none of `own`. Messages begin with "kernel: option" or "NAME: launch option". */
 static void fail_key(lua_State *L, int idx, const Options *own, const char *name) {
   const Options *others = own == &of_kernels ? &of_launches : &of_kernels;
@@ -89,7 +79,7 @@ static void fail_key(lua_State *L, int idx, const Options *own, const char *name
     diag_error(L, "%s: %s '%s' is unknown; write %s", name, own->what, key, instead);
   }
   diag_error(L, "%s: %s '%s' is %s; expected %s", name, own->what, key,
-             is_of_others ? others->whose : "unknown", push_names(L, own));
+             is_of_others ? others->whose : "unknown", bind_push_names(L, own->names));
 }
 
 /* Which of `own` the table may have, a bit for each: it may inherit any. Raises for a key that is none of them. */
