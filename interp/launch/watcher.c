@@ -28,10 +28,10 @@ void watcher_pause(Watcher *w) {
 
 void watcher_drop(Watcher *w) {
   watcher_pause(w);
-  if (w->tool != NULL) {
+  if (w->tool != NULL && w->kind->close != NULL) {
     w->kind->close(w->tool);
-    w->tool = NULL;
   }
+  w->tool = NULL;
 }
 
 void watcher_tell(lua_State *L, Watcher *w, const WatcherCalls *calls) {

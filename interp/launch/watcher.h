@@ -11,7 +11,7 @@
 typedef struct WatcherKind {
   const char *type;          /* the metatable's name */
   const char *busy;          /* the error if launches are already being watched */
-  void (*close)(void *tool); /* frees what watches */
+  void (*close)(void *tool); /* frees what watches; NULL: it owns nothing */
 } WatcherKind;
 
 /* What a session is told of launches on the CPU engine. All may raise. NULL: it is not told. */

@@ -157,12 +157,10 @@ static void push_codes(lua_State *L, const CtSimtProgram *p) {
 
 /* --- launches of a function ---------------------------------------------------------------------------------- */
 
-static void close_nothing(void *tool) { (void)tool; }
-
 static const WatcherKind told_kind = {
     "list of launches",
     "tune: launches are already being watched, by check or profile; tune in a run without them",
-    close_nothing};
+    NULL};
 enum { TAKE = 1 }; /* a user value */
 
 static void push_told(lua_State *L, const Launch *l) {

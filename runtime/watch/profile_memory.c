@@ -102,28 +102,22 @@ static CtStatus prepare_caches(CtProfile *p, size_t n, CtErr *err) {
   return status;
 }
 
-static CtStatus prepare_merging(CtProfile *p, CtProfileWorker *k, CtErr *err) {
-  size_t n = p->now->pub.n_sites;
-  CtStatus status = fresh(p->alloc, &k->merged, &k->cap_merged, n, sizeof *k->merged, err);
-  return status == CT_OK ? fresh(p->alloc, &k->window, &k->cap_window, 1, sizeof *k->window, err)
-                         : status;
-}
-
 static CtStatus prepare_worker(CtProfile *p, CtProfileWorker *k, size_t n_params, CtErr *err) {
+#define FRESH(list, n)                                                                             \
+  (status = status == CT_OK ? fresh(p->alloc, &k->list, &k->cap_##list, (n), sizeof *k->list, err) \
+                            : status)
   const CtProfileProgram *pub = &p->now->pub;
-  CtAlloc a = p->alloc;
-  CtStatus status = fresh(a, &k->counts, &k->cap_counts, pub->n_rows, sizeof *k->counts, err);
-  status = status == CT_OK ? fresh(a, &k->mems, &k->cap_mems, pub->n_sites, sizeof *k->mems, err)
-                           : status;
-  status = status == CT_OK ? fresh(a, &k->came, &k->cap_came, pub->n_rows, sizeof *k->came, err)
-                           : status;
-  status = status == CT_OK ? fresh(a, &k->seen, &k->cap_seen, pub->n_sites, sizeof *k->seen, err)
-                           : status;
-  status = status == CT_OK ? fresh(a, &k->steps, &k->cap_steps, pub->n_sites, sizeof *k->steps, err)
-                           : status;
-  if (status == CT_OK && p->merges) {
-    status = prepare_merging(p, k, err);
+  CtStatus status = CT_OK;
+  FRESH(counts, pub->n_rows);
+  FRESH(mems, pub->n_sites);
+  FRESH(came, pub->n_rows);
+  FRESH(seen, pub->n_sites);
+  FRESH(steps, pub->n_sites);
+  if (p->merges) {
+    FRESH(merged, pub->n_sites);
+    FRESH(window, 1);
   }
+#undef FRESH
   k->n_counted = k->n_most = 0;
   k->n_patterns = 0;
   k->n_boxes = 0;
