@@ -174,7 +174,7 @@ static Tensor *push_guarded(lua_State *L, CtDtype dtype, CtLayout layout, CtInt 
   return t;
 }
 
-static Tensor *push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
+Tensor *tensor_push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
   return push_guarded(L, dtype, layout, offset, NULL);
 }
 
@@ -197,18 +197,14 @@ Tensor *tensor_push_coords(lua_State *L, const Tensor *of, CtLayout layout, CtTu
 
 Tensor *tensor_push_host(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset,
                          CtStorage *storage) {
-  Tensor *t = push_new(L, dtype, layout, offset);
+  Tensor *t = tensor_push_new(L, dtype, layout, offset);
   t->storage = ct_storage_retain(storage);
   return t;
 }
 
-Tensor *tensor_push_new(lua_State *L, CtDtype dtype, CtLayout layout, CtInt offset) {
-  return push_new(L, dtype, layout, offset);
-}
-
 Tensor *tensor_push_kernel(lua_State *L, CtDtype dtype, CtSpace space, CtView view,
                            uint32_t serial) {
-  Tensor *t = push_new(L, dtype, view.layout, view.offset);
+  Tensor *t = tensor_push_new(L, dtype, view.layout, view.offset);
   t->in_kernel = true;
   t->space = space;
   t->buf = view.buf;
@@ -447,7 +443,7 @@ static Tensor *push_alloc(lua_State *L, const char *op, NewStorage *make, CtDtyp
     diag_raise(L, &err);
   }
   size_t room = memory_for(L, op, bytes);
-  Tensor *t = push_new(L, dtype, layout, ct_int(-lo));
+  Tensor *t = tensor_push_new(L, dtype, layout, ct_int(-lo));
   count_garbage(L, room);
   if (new_storage(L, make, device, room, &t->storage, &err) != CT_OK) {
     ct_err_prefix(&err, "%s", op);

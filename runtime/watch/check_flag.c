@@ -70,7 +70,7 @@ bool ct_flag_open_worker(CtCheckWorker *k) {
 
 static void free_views(CtCheckWorker *k);
 
-static void clear_block(CtCheckWorker *k) {
+void ct_flag_close_worker(CtCheckWorker *k) {
   free_views(k);
   CtAlloc alloc = k->check->alloc;
   int32_t n_warps = k->check->job->program->n_warps;
@@ -84,10 +84,8 @@ static void clear_block(CtCheckWorker *k) {
   }
 }
 
-void ct_flag_close_worker(CtCheckWorker *k) { clear_block(k); }
-
 void ct_flag_begin_block(CtCheckWorker *k, CtKnowledge *known) {
-  clear_block(k);
+  ct_flag_close_worker(k);
   k->all_know = ct_known_share(known);
 }
 

@@ -59,10 +59,6 @@ void ct_shadow_begin_block(CtCheckWorker *k) {
 
 /* --- events ----------------------------------------------------------------------------------------- */
 
-static const CtCheckEvent *event_at(const CtCheckWorker *k, uint32_t number) {
-  return ct_shadow_event(k, number);
-}
-
 /* With clocks, an event lives as long as its block; one with the same contents is used again. */
 static uint32_t *recent_event(const CtCheckWorker *k, const CtAccess *a) {
   return &k->warps[a->w->index].recent[ct_check_index(k, a->in) % CT_N_RECENT];
@@ -81,12 +77,12 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
     CtCheckEvent e;
     uint32_t recent = *recent_event(k, a);
     ct_check_event(k, a, &e);
-    if (recent >= k->first_event && is_like(event_at(k, recent), &e) &&
+    if (recent >= k->first_event && is_like(ct_shadow_event(k, recent), &e) &&
         (!a->is_async || ct_async_is_open(k, recent))) {
       return recent;
     }
   } else if (a->is_atomic && w->atomic_event >= k->first_event && w->atomic_event != 0) {
-    const CtCheckEvent *old = event_at(k, w->atomic_event);
+    const CtCheckEvent *old = ct_shadow_event(k, w->atomic_event);
     if (old->in == ct_check_index(k, a->in) && old->sub == w->sub && old->time == w->time &&
         !w->is_near) {
       return w->atomic_event;
@@ -131,7 +127,7 @@ typedef struct Write {
 /* Compares a write with an older one, given by its word. */
 static void look_at_write(const Write *w, int lane, int64_t off, uint32_t old_word) {
   int old_lane = (int)(old_word & CT_EVENT_LANE);
-  const CtCheckEvent *old = event_at(w->k, old_word >> CT_EVENT_LANE_BITS);
+  const CtCheckEvent *old = ct_shadow_event(w->k, old_word >> CT_EVENT_LANE_BITS);
   if (ct_is_before_in_warp(old, w->event, (CtLanePair){old_lane, lane}) ||
       (ct_check_both_atomic(old, w->event) && !ct_sums_are_promised(w->k, w->a)) ||
       ct_flag_view_covers(w->event->view, lane, old, old_lane) ||
@@ -224,7 +220,7 @@ void ct_shadow_write(CtCheckWorker *k, const CtAccess *a) {
   }
   CtRange r = range_of(k, a);
   CtCheckEvent now;
-  w.event = event_at(k, number);
+  w.event = ct_shadow_event(k, number);
   if (a->is_atomic) { /* the number may be that of an earlier event */
     ct_check_event(k, a, &now);
     w.event = &now;
@@ -381,7 +377,7 @@ typedef struct Look {
 static void look_at_word(const Look *l, int lane, int64_t off, uint32_t word) {
   CtCheckWorker *k = l->k;
   int old_lane = (int)(word & CT_EVENT_LANE);
-  const CtCheckEvent *old = event_at(k, word >> CT_EVENT_LANE_BITS), *e = &l->r->event;
+  const CtCheckEvent *old = ct_shadow_event(k, word >> CT_EVENT_LANE_BITS), *e = &l->r->event;
   bool in_warp = old->warp == e->warp;
   if ((in_warp ? !l->fresh : l->in_warp_only) ||
       ct_is_before_in_warp(old, e, (CtLanePair){old_lane, lane}) || ct_check_both_atomic(old, e) ||

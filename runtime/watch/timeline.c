@@ -285,8 +285,6 @@ static const bool is_told[CT_SIMT_OP_COUNT] = {
 
 static bool wants(const CtIn *code) { return !is_told[code->u.op]; }
 
-static int64_t box_bytes(const CtSimtTma *tma) { return ct_simt_tma_bytes(tma); }
-
 static void add_mma(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTileOp *op) {
   const CtMma *m = op->mma;
   CtTimeEvent e = {.kind = CT_TIME_MMA};
@@ -337,7 +335,7 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       if (p->tmas[code->imm].is_store) {
         add(t, in, w,
             &(CtTimeEvent){.kind = CT_TIME_STORE,
-                           .n = box_bytes(&p->tmas[code->imm]) * __builtin_popcount(w->mask)});
+                           .n = ct_simt_tma_bytes(&p->tmas[code->imm]) * __builtin_popcount(w->mask)});
       }
       break;
     case CT_SIMT_MARK: add(t, in, w, &(CtTimeEvent){.kind = CT_TIME_MARK, .n = code->imm}); break;
