@@ -335,7 +335,8 @@ static uint32_t step(CtSimtWatch *watch, const CtIn *code, const CtIn *in, CtWar
       if (p->tmas[code->imm].is_store) {
         add(t, in, w,
             &(CtTimeEvent){.kind = CT_TIME_STORE,
-                           .n = ct_simt_tma_bytes(&p->tmas[code->imm]) * __builtin_popcount(w->mask)});
+                           .n = ct_simt_tma_bytes(&p->tmas[code->imm]) *
+                                __builtin_popcount(w->mask)});
       }
       break;
     case CT_SIMT_MARK: add(t, in, w, &(CtTimeEvent){.kind = CT_TIME_MARK, .n = code->imm}); break;
