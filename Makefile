@@ -22,6 +22,7 @@ V = 0
 # Of each fuzz target: in tests 2, by `make fuzz` 10.
 FUZZ_SECONDS = $(if $(filter fuzz%,$(MAKECMDGOALS)),10,2)
 TESTED_DOCS =
+ONCE =
 TOGETHER =
 CHECKS = 1000000
 SEED = 1
@@ -511,7 +512,7 @@ KEPT_BLOCKS = MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=67108864
 TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) $(KEPT_BLOCKS) $(SUITES_ENV) $(if $(WHOLE),WHOLE=1) \
 	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:quarantine_size_mb=64:intercept_tls_get_addr=0 \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
-SUITES_ENV = BUILD='$(BUILD)' LUA='$(LUA)' PLAYGROUND='$(PLAYGROUND)' FUZZ_SECONDS=$(FUZZ_SECONDS) FILING='$(FILING_PROGRAM)'
+SUITES_ENV = BUILD='$(BUILD)' LUA='$(LUA)' PLAYGROUND='$(PLAYGROUND)' FUZZ_SECONDS=$(FUZZ_SECONDS) FILING='$(FILING_PROGRAM)' $(if $(ONCE),ONCE=1)
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
 RUN_DOCS = $(LUA) scripts/run_docs.lua --cuttle=$(PROGRAM) --built=$(DOCS)
 # IRs go through files where texts are compiled, and where a sanitizer watches the tests of kernels: so each of
@@ -537,21 +538,20 @@ test:
 
 include scripts/platforms/tests.mk
 
-# What the tests run. Of programs in C the sanitized run has those alone that scripts/suites.lua lists for it; the other
-# one also reads documents, starts hosts and fuzz targets.
-TESTED = $(BENCH_TOOLS) $(STATES_BIN) $(FILING_PROGRAM)
-ifneq ($(SANITIZE),)
-TESTED += $(if $(filter run-tests,$(MAKECMDGOALS)),\
-	$(patsubst %.c,$(BUILD)/%,$(filter %.c,$(shell $(SUITES_ENV) $(SUITES) list asan))))
-else ifneq ($(filter run-tests,$(MAKECMDGOALS)),)
-TESTED += $(TEST_BIN) $(LAWS_BIN) $(DEVICE_BIN) $(EMBED_BIN) $(REFERENCE) $(if $(FUZZ_SRC),fuzz-programs)
+# What the tests run: of programs in C those that scripts/suites.lua lists. Those that are not sanitized also read
+# documents, start hosts and fuzz targets.
+TEST_RUN = $(if $(SANITIZE),asan,test)
+TESTED = $(BENCH_TOOLS) $(STATES_BIN) $(FILING_PROGRAM) $(if $(filter run-tests,$(MAKECMDGOALS)),$(patsubst %.c,$(BUILD)/%,\
+	$(filter-out tests/fuzz/fuzz_%,$(filter %.c,$(shell $(SUITES_ENV) $(SUITES) list $(TEST_RUN))))))
+ifneq ($(and $(filter run-tests,$(MAKECMDGOALS)),$(if $(SANITIZE),,y)),)
+TESTED += $(REFERENCE) $(if $(FUZZ_SRC),fuzz-programs)
 # Without Python's headers there is no package, and without emcc no playground: their tests are skipped.
 TESTED += $(if $(PYTHON_HEADERS),$(PYTHON_MODULE))
 TESTED += $(if $(PLATFORM),,$(if $(shell scripts/deps.sh has emcc python chromium codemirror && echo yes),playground))
 endif
 
 run-tests: $(if $(SANITIZE),$(PROGRAM),all) $(TESTED)
-	@$(call run_suites,$(if $(SANITIZE),asan,test))
+	@$(call run_suites,$(TEST_RUN))
 
 gpu-test: all $(DEVICE_BIN)
 	@$(call run_suites,gpu,--jobs 1)

@@ -3,7 +3,8 @@
 --   lua scripts/suites.lua one RUN NAME   runs one of them, which prints TAP
 --   lua scripts/suites.lua left_out RUN   the names that it leaves out, with the reasons
 -- The runs, by what makes them:
---   test      make test; with WHOLE=1, as in .ci/run, also what `only_whole` lists
+--   test      make test; with WHOLE=1, as in .ci/run, also what `only_whole` lists; with ONCE=1, as
+--             there, without what the sanitized run beside it has, too
 --   asan      make asan                    gpu    make gpu-test, on a machine with a CUDA device
 --   engine    make test-engine             part   of `engine` what .ci/run runs for other machines
 -- A file that is put into one of the folders below is a test: nothing has to be written down.
@@ -176,6 +177,15 @@ local only_whole <const> = {
 -- Arguments that make a sanitized program shorter.
 local small <const> = dofile "tests/support/small.lua"
 
+-- What ONCE=1 runs twice, though the sanitized run has it: where it matters what a compiler makes
+-- of our C (names begin so), and what may do less there, which says one of these words.
+local twice <const> = {
+  names = { "examples/", "tests/device/", "tests/golden/", "tests/laws/", "tests/lua/atom/",
+    "tests/lua/cpu/", "tests/lua/dtype/", "tests/lua/front/", "tests/lua/kernel/",
+    "tests/lua/layout/", "tests/c/test_convert", "tests/c/test_simt", "tests/c/test_threads" },
+  words = { "skip", "plain_c", "TAP_PART", "TAP_IS_SANITIZED", "SOME_OF", "__SANITIZE_" },
+}
+
 -- What takes longest begins first, so that the last processor is not alone with it.
 local first <const> = {
   "pages", "compile", "hosts/web/tests/test_page.py", "documents", "scripts/check_reports.sh",
@@ -230,6 +240,28 @@ local function add_covered(out)
   end
 end
 
+-- Does a test do the same in the sanitized run, by which our C is seen as well?
+local function is_once(name)
+  local file <close> = io.open(name)
+  if small[name] or not file then return false end
+  for _, beginning in ipairs(twice.names) do
+    if name:find(beginning, 1, true) == 1 then return false end
+  end
+  local text = file:read "a"
+  for _, word in ipairs(twice.words) do
+    if text:find(word, 1, true) then return false end
+  end
+  return true
+end
+
+local tests_of
+
+local function add_sanitized(out)
+  for _, test in ipairs(tests_of "asan") do
+    if is_once(test.name) then out[test.name] = "the sanitized run beside it has it" end
+  end
+end
+
 -- The names that this run leaves out.
 local function left_out_of(run)
   local out = {}
@@ -238,6 +270,7 @@ local function left_out_of(run)
   end
   if run == "asan" and os.getenv "COVERED" ~= "" then add_covered(out) end
   local is_whole = (os.getenv "WHOLE" or "") ~= ""
+  if run == "test" and (os.getenv "ONCE" or "") ~= "" then add_sanitized(out) end
   for _, row in ipairs(run == "test" and not is_whole and only_whole or {}) do
     for _, name in ipairs(row[2]) do out[name] = row[1] end
   end
@@ -253,7 +286,7 @@ local function found(patterns)
 end
 
 -- The tests of a run as a list of {name, row}.
-local function tests_of(run)
+function tests_of(run)
   local tests, seen, without = {}, {}, left_out_of(run)
   local skip_reason = dofile "scripts/platforms/skips.lua"
   local platform = os.getenv "PLATFORM" or "none"
