@@ -26,6 +26,10 @@ if [ "$1" = --one ]; then # CUTTLE VERSION TARGET,TARGET... SCRIPT [ARGUMENT...]
     done
     CUTTLE_EMIT_ALSO=$others emit "${targets%% *}" >"$texts/${targets%% *}" 2>"$texts/log" || rm "$texts"/*
   }
+  # Does it call operators, which choose a kernel by the target? Then the texts of one run are of no use.
+  asks_target() {
+    grep -qE '(^|[^_.a-z"])matmul *[({]|require "cuttle\.(rows|matmul|expert|attention)' "$script"
+  }
   # TARGET: the line of its text in a ledger. Comments that say which line of a script it is of do not count.
   entry() {
     hash=$(sed -E 's, *// [^"]*:[0-9]+$,,' "$texts/$1" | sha256sum)
@@ -51,7 +55,7 @@ $line
       { is_as_before "$1" || is_listed "$1" || emit "$1" --compile >"$texts/out" 2>"$texts/log"; }
   }
   compiled=
-  [ "$targets" = "${targets#* }" ] || emit_together
+  [ "$targets" = "${targets#* }" ] || asks_target || emit_together
   for target in $targets; do
     if is_listed "$target" || compile "$target"; then
       echo "ok - $script for sm_$target"
