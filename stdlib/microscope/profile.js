@@ -24,6 +24,8 @@ function short(n) {
   while (n >= 999.5 && i < units.length - 1) { n /= 1000; i++; }
   return i === 0 ? String(Number(n.toPrecision(3))) : n.toPrecision(3) + units[i];
 }
+// 66.9 Tflop/s
+const quantity = (n, unit) => short(n).replace(/[kMGTP]?$/, " $&") + unit;
 const colour = (lane) => `hsl(${(lane * 360) / LANES} 65% 55%)`;
 
 // {====== What a request touches ======
@@ -157,17 +159,17 @@ function drawRoofline({ roofline: r, totals, launches, predicted }) {
   for (const { kind, name, peak, balance, flops, intensity } of roofs) {
     const ridge = at(balance, peak), from = kind === "f32" ? `M${ridge}` : `M${at(10 ** FIRST, r.peak_bytes * 10 ** FIRST)}L${ridge}`;
     draw(svg, "path", { d: `${from}L${at(10 ** LAST, peak)}`, class: `roof ${kind}` });
-    draw(svg, "text", { x: WIDE - EDGE, y: y(peak) - 5, style: "text-anchor: end" }, `${name} ${short(peak)}flop/s`);
+    draw(svg, "text", { x: WIDE - EDGE, y: y(peak) - 5, style: "text-anchor: end" }, `${name} ${quantity(peak, "flop/s")}`);
     if (!(flops > 0 && intensity > 0)) continue;
     const roof = Math.min(peak, intensity * r.peak_bytes);
     const speed = predicted.ms ? flops / launches / predicted.ms * 1e3 : roof;
     const place = Math.min(Math.max(intensity, 10 ** FIRST), 10 ** LAST);
     const [cx, cy] = [x(place), y(Math.max(speed, 10 ** low))];
     draw(svg, "path", { d: `M${cx} ${cy}L${cx} ${y(Math.max(roof, 10 ** low))}`, class: `roof ${kind}`, "stroke-dasharray": "3 3" });
-    draw(draw(svg, "circle", { cx, cy, r: 5, class: kind }), "title", {}, `${name}: ${short(speed)}flop/s`);
-    said.push(`${name}: ${intensity.toPrecision(3)} flops a byte, the roof is ${short(roof)}flop/s${predicted.ms ? `, predicted are ${short(speed)}` : ""}`);
+    draw(draw(svg, "circle", { cx, cy, r: 5, class: kind }), "title", {}, `${name}: ${quantity(speed, "flop/s")}`);
+    said.push(`${name}: ${intensity.toPrecision(3)} flops a byte, the roof is ${quantity(roof, "flop/s")}${predicted.ms ? `, predicted are ${quantity(speed, "flop/s")}` : ""}`);
   }
-  draw(svg, "text", { x: x(1) + 14, y: y(r.peak_bytes) + 8 }, `memory ${short(r.peak_bytes)}B/s`);
+  draw(svg, "text", { x: x(1) + 14, y: y(r.peak_bytes) + 8 }, `memory ${quantity(r.peak_bytes, "B/s")}`);
   draw(svg, "text", { x: EDGE, y: HIGH - 4, class: "label" }, `${10 ** FIRST}`);
   draw(svg, "text", { x: WIDE / 2, y: HIGH - 4, class: "label", style: "text-anchor: middle" }, "flops a byte of memory");
   draw(svg, "text", { x: WIDE - EDGE, y: HIGH - 4, class: "label", style: "text-anchor: end" }, `${10 ** LAST}`);
@@ -211,7 +213,7 @@ function showAccess(line, access) {
   addTerm(list, "Width", `${access.texts.width}, ${of}`);
   addTerm(list, "Not wider", access.fix && `${access.reason}`);
   addTerm(list, "Instead", access.fix);
-  addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of ${access.is_box ? "boxes" : "warps"}, ${short(access.bytes)}B asked for`);
+  addTerm(list, "Requests", `${access.requests.toLocaleString("en")} of ${access.is_box ? "boxes" : "warps"}, ${quantity(access.bytes, "B")} asked for`);
   addTerm(list, "A request", access.texts.each);
   addTerm(list, access.space === "shared" ? "Conflicts" : "Efficiency", access.texts.efficiency);
   addTerm(list, "Compiled", access.merged_bits && access.asked

@@ -41,7 +41,7 @@
     const group = { items: [], current: null };
     const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": title },
       ...items.map(([kind, ...rest]) => draw[kind](group, ...rest)));
-    svg.style.minWidth = `${width}px`;
+    svg.style.minWidth = `${0.8 * width}px`; // in a smaller window it scrolls, as texts would be too small
     if (group.items.length > 0) makeCurrent(group.items[0]);
     return element("div", { className: "scroller" }, svg);
   }

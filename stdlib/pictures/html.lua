@@ -141,7 +141,7 @@ local function add_derivation(rows, layout)
   end
 end
 
--- The rows between the title and the controls.
+-- The rows between the title and the controls; none says what the title says.
 local function derived_rows(model, layout, title)
   local rows = lists.map(model.facts or {}, function(fact)
     return { fact[1]:gsub("^%l", string.upper), fact[2] }
@@ -149,15 +149,11 @@ local function derived_rows(model, layout, title)
   for _, note in ipairs(model.facts and model.notes or {}) do rows[#rows + 1] = { "Note", note } end
   if model.facts then return rows end
   add_derivation(rows, layout)
-  if #rows > 0 then
-    rows[#rows + 1] = { "Result", model.layout }
-  elseif model.layout ~= title then
-    rows[#rows + 1] = { "Layout", model.layout }
-  end
+  rows[#rows + 1] = { #rows > 0 and "Result" or "Layout", model.layout }
   local swizzle = model.kind == "swizzle" and derive.swizzle_text(layout.swizzle)
   if swizzle then rows[#rows + 1] = { "Swizzle", swizzle } end
   for _, note in ipairs(model.notes) do rows[#rows + 1] = { "Note", note } end
-  return rows
+  return lists.filter(rows, function(row) return row[2] ~= title end)
 end
 
 -- {====== The page ======

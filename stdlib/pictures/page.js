@@ -572,7 +572,8 @@
   addFolds();
   panels.forEach(drawPanel);
   main.classList.toggle("table", isTable);
-  main.classList.toggle("shared", !isTable && panels.length <= SHARED);
+  main.classList.toggle("shared", !isTable && panels.length <= SHARED &&
+    panels.some((p) => p.model.cols >= WIDE));
   addChoices("text", textModes, state.text, choose.text);
   addChoices("colour", Object.entries(colourings).map(([name, c]) => ({ name, ...c })),
     state.colour, choose.colour);

@@ -814,6 +814,10 @@ def test_timeline(page):
     def tip():
         return texts(page, "#readout p")
     bars = page.value("[...document.querySelectorAll('rect[tabindex]')].map((rect) => rect.ariaLabel)")
+    page.resize(1100, 800)
+    check("a window that is a little too narrow shows all of it", page.value(
+        "[...document.querySelectorAll('.scroller')].every((e) => e.scrollWidth <= e.clientWidth)"), True)
+    page.resize(1400, 900)
     check("one bar is a stop of Tab", n_of(page, 'rect[tabindex="0"]'), 1)
     page.hover('rect[tabindex="0"]')
     check("the pointer shows what a bar is", "\n".join(tip()), bars[0])

@@ -1,5 +1,5 @@
 -- # A notebook of layouts
--- Each cell is an expression or a statement. Its value stands below it, its picture beside it.
+-- Each cell is an expression or a statement. Its value appears below it, its picture beside it.
 -- What you change runs at once. `Enter` begins a new cell, `Ctrl+/` turns a cell into a string like
 -- this one, and the button `Keys` lists the rest.
 

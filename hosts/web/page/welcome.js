@@ -1,8 +1,8 @@
 // welcome.js: the script of the first visit.
 'use strict';
 
-const WELCOME = `-- A layout and a kernel. Ctrl+Enter runs the script. Picture draws what is at
--- the cursor; other tabs show the CUDA C, what is wrong, and what lines cost.
+const WELCOME = `-- A layout and a kernel. Ctrl+Enter runs them. Picture draws
+-- what is at the cursor. Other tabs show CUDA C, faults and costs.
 local tiles = zipped_divide(layout({8, 8}, {8, 1}), {2, 4})
 print(tiles)
 

@@ -7,6 +7,16 @@ print(page:find("src=", 1, true), page:find("@import", 1, true), page:find("url(
 print(page:find("@%u+@")) -- expect: nil
 print(page:match("<title>(.-)</title>")) -- expect: zipped_divide((8,8):(8,1), (2,4))
 
+-- What the title says is not said again.
+local function headings(text)
+  local found = {}
+  for heading in text:match('"derived":(%b[])'):gmatch '%["([^"]*)"' do found[#found + 1] = heading end
+  return table.concat(found, " ")
+end
+print(headings(page))                                          -- expect: How Result
+print(headings(html(tile_to_shape("(8,8):(8,1)", { 16, 16 })))) -- expect: Made by How
+print(headings(html "4:1"))                                    -- expect:
+
 -- No text of the user ends the script element or the title.
 local hostile = html("4:1", { title = '</script></title>&"<!--\1' })
 print(select(2, hostile:gsub("</script>", "")), select(2, hostile:gsub("</title>", ""))) -- expect: 2	1
