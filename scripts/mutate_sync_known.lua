@@ -101,6 +101,10 @@ add("matmul groups, hopper", "tma_store_commit() #2", "needless",
   "an empty group, where waits are for all; with two passes it is found")
 add("matmul groups, hopper", "fence_proxy_async() #2", "needless",
   "since the fence before it threads only read there")
+add_all("experts, kept gates", { "cp_async_wait() #1", "cp_async_wait() #2" }, "needless",
+  "what goes through registers is no copy by cp.async")
+add("matmul hopper, scales of columns", "wgmma_fence() #2", "needless",
+  "no register of the product was touched since the fence before it")
 add("matmul hopper, pdl", "grid_dependency_wait() #2", "needless",
   "what comes behind it waits for boxes that are loaded behind the first one")
 
@@ -127,7 +131,7 @@ passes("attention hopper, pages", { 4 }, { 7 })
 passes("attention hopper, causal", { 1, 5 }, { 11 })
 add("attention hopper, causal", "sync() of a named barrier #2", "needless",
   "the slot comes round only behind the next block's barrier, at which the group meets")
-for _, name in ipairs { "", ", d64", ", 128 rows", ", packed", ", causal" } do
+for _, name in ipairs { "", ", d64", ", d192", ", 128 rows", ", packed", ", causal" } do
   name = "attention hopper" .. name
   add(name, "wgmma_fence() #3", "needless", same_registers)
   add(name, "wgmma_fence() #5", "needless", same_registers)
@@ -144,7 +148,9 @@ for _, name in ipairs { "attention hopper", "attention hopper, d64", "attention 
 end
 add("attention hopper, causal", "the arrival at an mbarrier 'shared_2' #2", "elsewhere",
   "attention hopper: it is the block's last tile")
-add("attention hopper, 128 rows", "sync() of a named barrier #2", "turns", "of two groups")
+for _, name in ipairs { "128 rows", "d192" } do
+  add("attention hopper, " .. name, "sync() of a named barrier #2", "turns", "of two groups")
+end
 
 for _, name in ipairs { "attention_decode mma", "attention_decode 8 bits" } do
   add(name, "sync_warp() #2", "elsewhere", "attention_decode deep: rings have what warps find")
@@ -222,6 +228,19 @@ add_all(in_pairs, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
 add(in_pairs, "the barrier of the cluster #4", "needless",
   "each block waits for all that the other one sends")
 add(in_pairs, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
+local d192 <const> = "attention_backward hopper, d192"
+for _, i in ipairs { 2, 4, 5, 6, 7, 9, 11, 12, 13, 14 } do
+  add(d192, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
+end
+add_all(d192, { "the wait for an mbarrier 'shared_11' #1", "wgmma_commit() #4", "wgmma_wait() #3",
+  "wgmma_commit() #11", "wgmma_wait() #9" }, "needless", released)
+add_all(d192, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
+  "the next commit is of the same sums")
+add_all(d192, { "wgmma_wait() #6", "wgmma_wait() #12" }, "needless",
+  "the one before it has waited for all products")
+add(d192, "the barrier of the cluster #4", "needless",
+  "each block waits for all that the other one sends")
+add(d192, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
 
 -- {====== Many devices ======
 

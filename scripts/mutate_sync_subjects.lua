@@ -151,16 +151,55 @@ operators["matmul nested, hopper"] = function()
     zeros(f16, row_major{156, 72}), {config = "hopper 256x128x64, gather", beta = 1})
 end
 
+-- Scales are read from a slot while its products run. One block computes all tiles, and the ring
+-- comes round.
+local function scaled(name, config_name, shape)
+  operators["matmul " .. name] = function()
+    local m, n, k = table.unpack(shape)
+    local config = {}
+    for _, known in ipairs(require("cuttle.matmul_configs").list) do
+      for key, value in pairs(known.name == config_name and known or {}) do config[key] = value end
+    end
+    config.blocks = 1
+    local function narrow(rows)
+      return view(reference.cast(randn(f32, rows * k), f8e4m3), row_major{rows, k})
+    end
+    matmul(narrow(m), narrow(n), zeros(bf16, row_major{m, n}), {config = config,
+      scale_a = rand(f32, {m, k // 128}), scale_b = rand(f32, {n, k // 128})})
+  end
+end
+scaled("hopper, scales of columns", "hopper 256x128x128, scaled", {512, 128, 768})
+scaled("hopper, scales, one pass", "hopper 64x64x128, scaled", {128, 64, 1024})
+
+-- The gradients come from what the layer keeps of its gates.
+operators["experts, kept gates"] = function()
+  local experts = require "cuttle.expert_layer"
+  local function weights(rows, columns)
+    return randn(bf16, layout({rows, columns, 3}, {columns, 1, rows * columns}))
+  end
+  local X, W1, W2 = randn(bf16, row_major{20, 64}), weights(128, 64), weights(64, 64)
+  local r = experts.route(randn(f32, row_major{20, 3}), 2)
+  local kept = zeros(bf16, row_major{40, 128})
+  experts.expert_layer(X, W1, W2, r, {kept = kept})
+  experts.expert_layer_backward(X, X, W1, W2, r, {kept = kept})
+end
+
+-- {====== Rows ======
+
+operators["rows, in clusters"] = function()
+  require("cuttle.rows").rms_norm(randn(bf16, row_major{3, 65536}), ones(bf16, 65536), 1e-6)
+end
+
 -- {====== Attention ======
 
 -- On Hopper a block has two tiles, and as many blocks of keys that rings come round.
 local function attend(name, dtype, config, shape, options)
   operators["attention " .. name] = function()
-    local heads, s, sk, d = table.unpack(shape)
+    local heads, s, sk, d, d_v = table.unpack(shape)
     local all = { config = config, lse = true }
     for key, value in pairs(options or {}) do all[key] = value end
     attention(randn(dtype, row_major{1, heads, s, d}), randn(dtype, row_major{1, heads, sk, d}),
-      randn(dtype, row_major{1, heads, sk, d}), all)
+      randn(dtype, row_major{1, heads, sk, d_v or d}), all)
   end
 end
 
@@ -168,6 +207,7 @@ attend("hopper", bf16, "hopper 192x80", {3, 70, 410, 128})
 attend("hopper, causal", bf16, "hopper 192x80", {1, 400, 410, 128}, {causal = true})
 attend("hopper, d64", f16, "hopper 192x128", {3, 70, 780, 64}, {lazy = true})
 attend("hopper, 128 rows", bf16, "hopper 128x128", {3, 70, 520, 128})
+attend("hopper, d192", bf16, "hopper 128x128, D 192", {3, 70, 520, 192, 128})
 attend("hopper, f8", f8e4m3, "hopper 192x128, f8", {3, 70, 780, 64})
 attend("mma 128x64", bf16, "mma 128x64", {1, 100, 200, 64}, {causal = true})
 attend("mma 64x64", bf16, "mma 64x64", {1, 40, 150, 256})
@@ -186,11 +226,12 @@ end
 
 local function differentiate(name, dtype, config, shape, options)
   operators["attention_backward " .. name] = function()
-    local s, sk, d = table.unpack(shape)
+    local s, sk, d, d_v = table.unpack(shape)
     local all = { config = config }
     for key, value in pairs(options or {}) do all[key] = value end
+    local function values(n) return randn(dtype, row_major{1, 1, n, d_v or d}) end
     local Q, K = randn(dtype, row_major{1, 1, s, d}), randn(dtype, row_major{1, 1, sk, d})
-    local V, dO = randn(dtype, row_major{1, 1, sk, d}), randn(dtype, row_major{1, 1, s, d})
+    local V, dO = values(sk), values(s)
     local O, LSE = attention(Q, K, V, {lse = true, causal = all.causal})
     attention_backward(dO, Q, K, V, O, LSE, all)
   end
@@ -275,6 +316,7 @@ differentiate("hopper, causal", bf16, "hopper 64x128", {300, 300, 128}, {causal 
 differentiate("hopper, deterministic", bf16, "hopper 64x128", {150, 300, 128},
   {deterministic = true})
 differentiate("hopper, pairs", bf16, "hopper 64x64", {150, 200, 256})
+differentiate("hopper, d192", bf16, "hopper 64x64, D 192", {150, 200, 192, 128})
 -- Two heads read the keys.
 operators["attention_backward mma"] = function()
   local Q, K = randn(bf16, row_major{1, 2, 150, 64}), randn(bf16, row_major{1, 1, 70, 64})

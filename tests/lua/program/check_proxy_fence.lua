@@ -92,4 +92,69 @@ for _, agent in ipairs { "wgmma", "tma_store" } do
     end
   end
 end
+
+-- Right ways to tell it, by lanes that act without their warp. Threads 0 to 31 have written; the two
+-- mbarriers have one arrival each, and store() reads by TMA what was written.
+local right = {
+  ["halves of the writers fence apart"] = function(t, full, _, store)
+    if t < 16 then fence_proxy_async() elseif t < 32 then fence_proxy_async() end
+    if t < 32 then sync_warp() end
+    if t == 0 then full[0]:arrive() end
+    if t == 40 then full[0]:wait(0) store() end
+  end,
+  ["another lane of the writers fences"] = function(t, full, _, store)
+    if t < 32 then
+      sync_warp()
+      if t == 3 then fence_proxy_async() end
+      sync_warp()
+      if t == 0 then full[0]:arrive() end
+    end
+    if t == 40 then full[0]:wait(0) store() end
+  end,
+  ["a lane waits, another fences, a third reads"] = function(t, full, _, store)
+    if t < 32 then sync_warp() end
+    if t == 0 then full[0]:arrive() end
+    if t >= 32 then
+      if t == 40 then full[0]:wait(0) end
+      sync_warp()
+      if t == 41 then fence_proxy_async() end
+      sync_warp()
+      if t == 42 then store() end
+    end
+  end,
+  ["a lane between writers and readers fences"] = function(t, full, told, store)
+    if t < 32 then sync_warp() end
+    if t == 0 then full[0]:arrive() end
+    if t == 35 then
+      full[0]:wait(0)
+      fence_proxy_async()
+      told[0]:arrive()
+    elseif t == 0 then
+      told[0]:wait(0)
+      store()
+    end
+  end,
+  ["another thread fences between two barriers"] = function(t, _, _, store)
+    sync_threads()
+    if t == 50 then fence_proxy_async() end
+    sync_threads()
+    if t == 7 then store() end
+  end,
+}
+for name, body in pairs(right) do
+  local k = kernel("right", function(x, y)
+    local s, full, told, t = shared(f32, 32), mbarrier(1, 1), mbarrier(1, 1), threadIdx.x
+    sync_threads()
+    if t < 32 then s[t] = x[t] end
+    body(t, full, told, function()
+      tma_store(s, tile(tma_tensor(y), {32}, {0}))
+      tma_store_commit()
+      tma_store_wait(0)
+    end)
+  end)
+  local findings, _, ok, message = check.run(function()
+    k{grid = 1, block = 64}(rand(f32, 32), zeros(f32, 32))
+  end)
+  tap.ok(ok and #findings == 0, name, message, check.report(findings, 1))
+end
 tap.done()
