@@ -10,7 +10,6 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
-#include "access.h"
 
 /* --- the cluster --------------------------------------------------------------------------------- */
 

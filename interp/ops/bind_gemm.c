@@ -11,7 +11,6 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
-#include "access.h"
 
 static CtMmaOpts to_options(lua_State *L, int idx) {
   CtMmaOpts opts = {.accumulate = 0};

@@ -9,7 +9,6 @@
 #include "guard.h"
 #include "interp/trace/value.h"
 #include "interp/front/front_trace.h"
-#include "access.h"
 #include "runtime/ir/ir_guard.h"
 
 /* {====== Parts ====== */

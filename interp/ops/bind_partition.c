@@ -12,7 +12,6 @@
 #include "guard.h"
 #include "runtime/layout/walk.h"
 #include "interp/tensor/tensor.h"
-#include "access.h"
 
 /* {====== tile, parallelize ====== */
 

@@ -15,7 +15,6 @@
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
-#include "access.h"
 #include "runtime/ir/ir_guard.h"
 
 /* {====== Coordinates ====== */

@@ -12,7 +12,6 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
-#include "access.h"
 #include "runtime/ir/ir_guard.h"
 
 enum { MAX_CLUSTER_BITS = 0xffff };

@@ -2,7 +2,6 @@
 #include "division.h"
 #include "access.h"
 
-#include "access.h"
 #include "interp/state/diag.h"
 
 static const char *tiler_text(const Division *d) {
