@@ -84,15 +84,6 @@ static int lang_wait(lua_State *L) {
   return 0;
 }
 
-/* {====== Fields of tables ====== */
-
-static lua_Integer integer_field(lua_State *L, int idx, const char *name, lua_Integer otherwise) {
-  lua_getfield(L, idx, name);
-  lua_Integer v = luaL_optinteger(L, -1, otherwise);
-  lua_pop(L, 1);
-  return v;
-}
-
 /* {====== Sets of communicators ====== */
 
 typedef struct CommSet {
@@ -136,14 +127,14 @@ static CtNcclMember read_member(lua_State *L, int i) {
   if (m.device == NULL) {
     diag_error(L, "mesh: NCCL is for CUDA devices");
   }
-  m.rank = (int)integer_field(L, -1, "rank", 0);
-  m.world = (int)integer_field(L, -1, "world", m.rank);
+  m.rank = (int)field_to_integer(L, -1, "rank", 0);
+  m.world = (int)field_to_integer(L, -1, "world", m.rank);
   lua_pop(L, 1);
   return m;
 }
 
 static int lang_open(lua_State *L) {
-  CtNcclOpen o = {.size = (int)integer_field(L, 1, "size", 0)};
+  CtNcclOpen o = {.size = (int)field_to_integer(L, 1, "size", 0)};
   lua_settop(L, 1);
   lua_getfield(L, 1, "what");
   lua_getfield(L, 1, "address");
@@ -174,9 +165,9 @@ static int lang_split(lua_State *L) {
   for (int i = 0; i < of->n; i++) {
     lua_geti(L, 4, i + 1);
     parts[i] = (CtNcclPart){.of = of->comms[i],
-                            .color = (int)integer_field(L, -1, "color", 0),
-                            .key = (int)integer_field(L, -1, "key", 0),
-                            .size = (int)integer_field(L, -1, "size", 0)};
+                            .color = (int)field_to_integer(L, -1, "color", 0),
+                            .key = (int)field_to_integer(L, -1, "key", 0),
+                            .size = (int)field_to_integer(L, -1, "size", 0)};
     lua_pop(L, 1);
   }
   CommSet *set = push_set(L, of->nccl, of->n);
@@ -220,7 +211,7 @@ static CtDevPtr pop_row(lua_State *L, const char *name, lua_Integer first, uint6
 /* The same of the field of the call at idx; 0 where there is no such field. */
 static CtDevPtr row_field(lua_State *L, int idx, const char *name, const char *at_name,
                           uint64_t count, CtNcclCall *call) {
-  lua_Integer first = integer_field(L, idx, at_name, 0);
+  lua_Integer first = field_to_integer(L, idx, at_name, 0);
   if (lua_getfield(L, idx, name) == LUA_TNIL) {
     lua_pop(L, 1);
     return 0;
@@ -246,7 +237,7 @@ static int option_field(lua_State *L, int idx, const char *name, const char *oth
 static void read_comm(lua_State *L, int idx, CtNcclCall *call) {
   lua_getfield(L, idx, "set");
   const CommSet *set = check_set(L, -1);
-  lua_Integer member = integer_field(L, idx, "member", 1);
+  lua_Integer member = field_to_integer(L, idx, "member", 1);
   if (member < 1 || member > set->n) {
     diag_error(L, "mesh: the communicators are closed");
   }
@@ -275,8 +266,8 @@ static CtNcclCall read_head(lua_State *L, int idx) {
   read_comm(L, idx, &call);
   call.op = (CtNcclOp)option_field(L, idx, "op", "", ct_nccl_ops, CT_NCCL_OPS);
   call.reduce = (CtReduce)option_field(L, idx, "reduce", "sum", reductions, 3);
-  call.count = (uint64_t)integer_field(L, idx, "count", 0);
-  call.peer = (int)integer_field(L, idx, "peer", 0);
+  call.count = (uint64_t)field_to_integer(L, idx, "count", 0);
+  call.peer = (int)field_to_integer(L, idx, "peer", 0);
   call.stream = stream_field(L, idx, &call);
   return call;
 }
@@ -329,8 +320,8 @@ typedef struct Prepared {
 
 static PreparedCall prepare_call(lua_State *L, int idx) {
   PreparedCall p = {.call = read_head(L, idx),
-                    .member = integer_field(L, idx, "member", 1),
-                    .at = integer_field(L, idx, "at", 0)};
+                    .member = field_to_integer(L, idx, "member", 1),
+                    .at = field_to_integer(L, idx, "at", 0)};
   lua_getfield(L, idx, "set");
   p.set = check_set(L, -1);
   lua_pop(L, 1);

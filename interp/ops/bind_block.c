@@ -13,7 +13,7 @@
 #include "interp/tensor/tensor.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
-#include "access.h"
+#include "interp/state/fields.h"
 
 /* --- indices ------------------------------------------------------------------------------------------ */
 
@@ -163,13 +163,9 @@ static const char scratch_key; /* registry: the running trace's scratches and wh
 /* Pushes the table of this trace. Its fields: serial; last, the barrier of the newest call; turn. */
 static void push_scratches(lua_State *L) {
   lua_Integer serial = (lua_Integer)front_serial(L);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &scratch_key) == LUA_TTABLE) {
-    lua_getfield(L, -1, "serial");
-    bool is_ours = lua_tointeger(L, -1) == serial;
-    lua_pop(L, 1);
-    if (is_ours) {
-      return;
-    }
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &scratch_key) == LUA_TTABLE &&
+      field_to_integer(L, -1, "serial", 0) == serial) {
+    return;
   }
   lua_pop(L, 1);
   lua_newtable(L);
@@ -179,22 +175,15 @@ static void push_scratches(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &scratch_key);
 }
 
-static lua_Integer scratch_field(lua_State *L, const char *name) {
-  lua_getfield(L, -1, name);
-  lua_Integer value = lua_tointeger(L, -1);
-  lua_pop(L, 1);
-  return value;
-}
-
 /* scratch_begin(): takes turns between two scratches while calls follow each other in one region.
    Returns whether somebody may still read this call's scratch: it is the first in a row, but not the kernel's first
    call outside of loops and conditions. */
 static int lang_scratch_begin(lua_State *L) {
   const CtIr *ir = front_here(L, "block_reduce");
   push_scratches(L);
-  CtVal last = (CtVal)scratch_field(L, "last");
+  CtVal last = (CtVal)field_to_integer(L, -1, "last", 0);
   bool is_first = last == 0 || ct_inst(ir, last)->region != ir->cur;
-  lua_pushinteger(L, is_first ? 0 : 1 - scratch_field(L, "turn"));
+  lua_pushinteger(L, is_first ? 0 : 1 - field_to_integer(L, -1, "turn", 0));
   lua_setfield(L, -2, "turn");
   lua_pushboolean(L, is_first && (last != 0 || ir->cur != CT_BODY));
   return 1;
@@ -214,7 +203,7 @@ static int lang_scratch(lua_State *L) {
   (void)front_here(L, "shared");
   lua_settop(L, 3);
   push_scratches(L);
-  int turn = (int)scratch_field(L, "turn");
+  int turn = (int)field_to_integer(L, -1, "turn", 0);
   lua_pushfstring(L, "%s %I %I %d", luaL_tolstring(L, 1, NULL), (LUAI_UACINT)lua_tointeger(L, 2),
                   (LUAI_UACINT)lua_tointeger(L, 3), turn);
   lua_pushvalue(L, -1); /* stack: dtype, n, slot, scratches, dtype's text, key, key */

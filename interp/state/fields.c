@@ -1,6 +1,7 @@
 /* fields.c: structs of the core as Lua tables. */
 #include "fields.h"
 
+#include <lauxlib.h>
 #include <string.h>
 
 void field_push_triple(lua_State *L, const int64_t v[3]) {
@@ -73,4 +74,11 @@ void field_bool(lua_State *L, const char *name, bool v) {
 void field_triple(lua_State *L, const char *name, const int64_t v[3]) {
   field_push_triple(L, v);
   lua_setfield(L, -2, name);
+}
+
+lua_Integer field_to_integer(lua_State *L, int idx, const char *name, lua_Integer absent) {
+  lua_getfield(L, idx, name);
+  lua_Integer v = luaL_optinteger(L, -1, absent);
+  lua_pop(L, 1);
+  return v;
 }

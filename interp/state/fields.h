@@ -52,4 +52,7 @@ void field_bool(lua_State *L, const char *name, bool v);
 void field_triple(lua_State *L, const char *name, const int64_t v[3]); /* a list */
 void field_push_triple(lua_State *L, const int64_t v[3]);              /* [-0, +1, m] */
 
+/* The integer field of the table at idx; `absent` if it is nil [-0, +0, v]. */
+lua_Integer field_to_integer(lua_State *L, int idx, const char *name, lua_Integer absent);
+
 #endif

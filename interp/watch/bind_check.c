@@ -63,12 +63,6 @@ static void on_launch(Launch *l) {
 
 static const WatcherCalls calls = {.before = on_launch};
 
-static int64_t number_field(lua_State *L, const char *name, int64_t otherwise) {
-  int64_t n = lua_getfield(L, -1, name) == LUA_TNUMBER ? lua_tointeger(L, -1) : otherwise;
-  lua_pop(L, 1);
-  return n;
-}
-
 /* The choices of the schedule at the top of the stack: pairs of a step and a thread. */
 static CtOrderChoice *read_choices(lua_State *L, size_t *n) {
   lua_getfield(L, -1, "choices");
@@ -89,8 +83,8 @@ static void ask_without(lua_State *L, CtCheck *check) {
   CtErr err;
   int top = lua_gettop(L);
   if (lua_getfield(L, -1, "without") == LUA_TTABLE) {
-    CtNeedless place = {.line = (int)number_field(L, "line", 0),
-                        .at = (uint32_t)number_field(L, "at", 0)};
+    CtNeedless place = {.line = (int)field_to_integer(L, -1, "line", 0),
+                        .at = (uint32_t)field_to_integer(L, -1, "at", 0)};
     lua_getfield(L, top + 1, "chunk");
     lua_getfield(L, top + 1, "what");
     lua_getfield(L, top + 1, "object");
@@ -116,14 +110,14 @@ static void ask_orders(lua_State *L, CtCheck *check) {
   }
   lua_settop(L, top + 1);
   ask_without(L, check);
-  CtExploreOptions o = {.n_orders = number_field(L, "orders", 0),
-                        .n_preemptions = (int)number_field(L, "preemptions", -1),
-                        .seed = (uint64_t)number_field(L, "seed", 0)};
+  CtExploreOptions o = {.n_orders = field_to_integer(L, -1, "orders", 0),
+                        .n_preemptions = (int)field_to_integer(L, -1, "preemptions", -1),
+                        .seed = (uint64_t)field_to_integer(L, -1, "seed", 0)};
   if (lua_getfield(L, -1, "schedule") == LUA_TTABLE) {
     o.has_schedule = true;
-    o.schedule.launch = (uint64_t)number_field(L, "launch", 0);
-    o.schedule.policy = (int)number_field(L, "policy", 0);
-    o.schedule.seed = (uint64_t)number_field(L, "seed", 0);
+    o.schedule.launch = (uint64_t)field_to_integer(L, -1, "launch", 0);
+    o.schedule.policy = (int)field_to_integer(L, -1, "policy", 0);
+    o.schedule.seed = (uint64_t)field_to_integer(L, -1, "seed", 0);
     o.schedule.choices = read_choices(L, &o.schedule.n);
   }
   diag_check(L, ct_explore_ask(check, &o, &err), &err);
