@@ -309,6 +309,17 @@ static bool has_failed(lua_State *L, int idx) {
   return lua_gettop(L) == idx + 1 && lua_isnil(L, idx) && lua_type(L, idx + 1) == LUA_TSTRING;
 }
 
+/* Calls Lua's own function, upvalue 1, with the arguments, which stay below its results; returns how many they are. */
+static int call_own(lua_State *L) {
+  int n = lua_gettop(L);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  for (int i = 1; i <= n; i++) {
+    lua_pushvalue(L, i);
+  }
+  lua_call(L, n, LUA_MULTRET);
+  return n;
+}
+
 /* load(chunk, chunkname, mode, env). Upvalue 1: Lua's own. */
 static int load(lua_State *L) {
   size_t len;
@@ -317,12 +328,7 @@ static int load(lua_State *L) {
     lua_insert(L, -2);
     return 2;
   }
-  int n = lua_gettop(L);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  for (int i = 1; i <= n; i++) {
-    lua_pushvalue(L, i);
-  }
-  lua_call(L, n, LUA_MULTRET);
+  int n = call_own(L);
   const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tolstring(L, 1, &len) : NULL;
   if (text != NULL && is_text(text, len) && lua_isfunction(L, n + 1)) {
     if (n >= 2 && lua_isstring(L, 2)) {
@@ -362,12 +368,7 @@ static int with_file(lua_State *L) {
   if (lua_type(L, 1) == LUA_TSTRING) {
     remember_file(L, lua_tostring(L, 1), lua_gettop(L) < 3);
   }
-  int n = lua_gettop(L);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  for (int i = 1; i <= n; i++) {
-    lua_pushvalue(L, i);
-  }
-  lua_call(L, n, LUA_MULTRET);
+  int n = call_own(L);
   if (lua_type(L, 1) == LUA_TSTRING && has_failed(L, n + 1) &&
       src_push_file(L, lua_tostring(L, 1))) {
     size_t len;

@@ -144,11 +144,6 @@ static bool settle_box(CtAccess *a, const CtSimtTma *t) {
 
 /* --- tile operations ---------------------------------------------------------------------------------- */
 
-static const CtTable *table_of(const CtWarp *w, uint32_t mode) {
-  const CtTileMode *m = &w->worker->job->program->modes[mode];
-  return m->fixed != NULL ? m->fixed : m->table != 0 ? CT_CAT(CtTable, w, m->table) : NULL;
-}
-
 /* The largest number of elements that a mode has in any lane; false: one number is not valid. */
 static bool mode_size(const CtAccess *a, int mode, int64_t *n) {
   *n = 0;
@@ -198,7 +193,8 @@ static bool settle_lanes_of_arg(CtAccess *a, int64_t *lo, int64_t *hi) {
 
 /* Finds whether the tables have all offsets, perhaps before the swizzle, and sets them. */
 static void settle_tables(CtAccess *a, bool is_whole) {
-  const CtTable *rows = table_of(a->w, a->arg->mode[0]), *cols = table_of(a->w, a->arg->mode[1]);
+  const CtTable *rows = ct_simt_table(a->w, a->arg->mode[0]),
+                *cols = ct_simt_table(a->w, a->arg->mode[1]);
   int64_t lo, hi;
   if (rows == NULL || cols == NULL || a->pred != NULL || (a->arg->n_guards > 0 && !is_whole) ||
       !settle_lanes_of_arg(a, &lo, &hi)) {
