@@ -35,14 +35,22 @@ void ct_text_puts(CtText *t, const char *s) { ct_text_add(t, s, strlen(s)); }
 
 void ct_text_putc(CtText *t, char c) { ct_text_add(t, &c, 1); }
 
+/* Written where there is room already; only a text that does not fit is made twice. */
 void ct_text_printf(CtText *t, const char *fmt, ...) {
   va_list args, again;
+  size_t room = t->failed || t->s == NULL ? 0 : t->cap - t->len;
   va_start(args, fmt);
   va_copy(again, args);
-  int n = vsnprintf(NULL, 0, fmt, args);
-  if (n >= 0 && reserve(t, (size_t)n)) {
+  int n = vsnprintf(room > 0 ? t->s + t->len : NULL, room, fmt, args);
+  bool fits = n >= 0 && (size_t)n < room;
+  if (!fits && n >= 0 && reserve(t, (size_t)n)) {
     vsnprintf(t->s + t->len, (size_t)n + 1, fmt, again);
+    fits = true;
+  }
+  if (fits) {
     t->len += (size_t)n;
+  } else if (room > 0) {
+    t->s[t->len] = '\0';
   }
   va_end(again);
   va_end(args);
