@@ -35,13 +35,12 @@ static Side open_side(const CtIn *in, CtWarp *w, const CtTileArg *arg, int n, bo
 
 /* Are those n elements inside? */
 static bool check(const Side *s, int lane, int64_t off, int n) {
-  for (int i = 0; i < n; i++) {
-    if ((uint64_t)(off + i) >= (uint64_t)s->mem->n) {
-      ct_simt_fail_bounds(s->w, s->in, lane, s->arg->buf, off + i, s->is_write);
-      return false;
-    }
+  int64_t end = s->mem->n, first = off < 0 || off >= end ? off : end;
+  if (first == end && off <= end - n) {
+    return true;
   }
-  return true;
+  ct_simt_fail_bounds(s->w, s->in, lane, s->arg->buf, first, s->is_write);
+  return false;
 }
 
 static bool find(Side *s, int lane, int64_t atom) {
