@@ -5,7 +5,6 @@
 --   gmma_layout(dtype, major, bytes) the same: "K" or "MN", and the bytes of the swizzle
 local language = require "cuttle"
 local internal = ...
-local near = require "cuttle.near"
 local M = {}
 
 local fail = require "cuttle.fail".fail
@@ -48,7 +47,8 @@ local function guess_name(name)
       other:sub(-#behind) == behind and tonumber(other:sub(#before + 1, -#behind - 1))
     if m and (not best or math.abs(m - n) < math.abs(best - n)) then best = m end
   end
-  return best and ("'%s%d%s'"):format(before, best, behind) or near.nearest(name, known)
+  return best and ("'%s%d%s'"):format(before, best, behind)
+    or require "cuttle.near".nearest(name, known)
 end
 
 function M.atom(name, dtype)
