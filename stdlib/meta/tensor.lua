@@ -326,7 +326,8 @@ function arange(dtype, layout, start, step) end
 
 --- Makes a tensor of uniform random numbers x with lo <= x < hi.
 --- By default, floats are from 0 to 1 and integers from 0 to 99. The numbers depend on the seed and
---- on the order of calls, but not on the device or the strides.
+--- on the order of calls, but not on the device or the strides. The host draws them and copies them
+--- to the device; rand_f32x4 draws in a kernel.
 ---
 ---     > t = rand(i32, 1000, 5, 8)
 ---     > t[0] >= 5 and t[0] < 8
