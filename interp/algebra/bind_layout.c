@@ -279,6 +279,18 @@ static int to_modes(lua_State *L, const CtCx *cx, CtLayout l, int modes[CT_MAX_D
   return n;
 }
 
+/* Lua's own message would not name the function, which is called from here. */
+static void check_select(lua_State *L) {
+  int is_integer, n = lua_gettop(L) - 1;
+  lua_Integer i = lua_tointegerx(L, 1, &is_integer);
+  if (lua_type(L, 1) == LUA_TNUMBER && (!is_integer || i == 0 || i < -n)) {
+    diag_error(L,
+               "select: %s is not the number of an argument; an integer from 1 on, or from -1 down "
+               "to -%d, was expected",
+               luaL_tolstring(L, 1, NULL), n);
+  }
+}
+
 /* select(L, mode...) of a layout or of a tuple; of anything else Lua's own, upvalue 1. */
 static int select(lua_State *L) {
   int modes[CT_MAX_DEPTH];
@@ -286,6 +298,7 @@ static int select(lua_State *L) {
   int type = lua_type(L, 1);
   bool is_lua = type == LUA_TNUMBER || (type == LUA_TSTRING && *lua_tostring(L, 1) == '#');
   if (is_lua && !lua_isnil(L, lua_upvalueindex(1))) {
+    check_select(L);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);

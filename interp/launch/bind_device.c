@@ -111,7 +111,7 @@ void bind_push_stream(lua_State *L, CtDevice *device, CtStream stream) {
 }
 
 CtStream bind_to_stream(lua_State *L, int idx, CtDevice **device, uint32_t *number) {
-  const Handle *h = check_handle(L, idx, STREAM_TYPE);
+  const Handle *h = check_handle_of(L, idx, "launch option stream: ", STREAM_TYPE);
   *device = h->device;
   *number = h->number;
   return h->stream;

@@ -4,6 +4,7 @@
 local fail = require "cuttle.fail".fail
 local option_names = require "cuttle.option_names"
 local record = require "cuttle.record"
+local type_name = require("cuttle.tiles").type_name
 local internal = ...
 local M = {}
 
@@ -32,6 +33,14 @@ local function operation(op, name, v)
   if type(op) == "string" and functions[op] then return functions[op] end
   fail(name, "operation %s; expected 'add', 'mul', 'min', 'max', 'and', 'or', 'xor' or a " ..
     "function of two values", type(op) == "string" and "'" .. op .. "'" or "of type " .. type(op))
+end
+
+local of_bits <const> = { ["and"] = true, ["or"] = true, xor = true }
+
+local function check_bits(op, dtype, name)
+  if of_bits[op] and dtype.is_float then
+    fail(name, "operation '%s' of %s; expected integers", op, tostring(dtype))
+  end
 end
 
 --- For dot_rows.lua.
@@ -102,12 +111,27 @@ local function as_record(keys, r, v, what, name)
   end)
 end
 
+-- A function of the script, whose results are checked.
+local function checked(f, name)
+  return function(a, b)
+    local r = f(a, b)
+    record.check_scalar(r, "the function's result", name)
+    return r
+  end
+end
+
+local function prepare_scalar(v, op, f, name)
+  record.check_scalar(v, "the value", name)
+  check_bits(op, internal.kernel.dtype_of(v), name)
+  return internal.kernel.widened(v), nil, type(op) == "function" and checked(f, name) or f
+end
+
 -- The value with run-time fields, none of them of a narrow type, its keys, and the function with
 -- its results looked at.
 local function prepare(v, op, name)
   local f = operation(op, name, v)
   local keys = keys_of(v, name)
-  if keys == nil then return internal.kernel.widened(v), nil, f end
+  if keys == nil then return prepare_scalar(v, op, f, name) end
   v = map(keys, v, function(x)
     return internal.kernel.widened(cast(x, internal.kernel.dtype_of(x)))
   end)
@@ -225,6 +249,13 @@ end
 
 local ROUNDS <const> = 5
 
+local function check_mask(mask, name)
+  record.check_scalar(mask, "mask", name)
+  if internal.kernel.is_static(mask) and mask == 0 then
+    fail(name, "mask is 0; bit i stands for lane i, and one at least is 1")
+  end
+end
+
 -- The lane before this one in the mask, or after it; -1: there is none.
 local function lane_before(lane, mask, reverse)
   if reverse then return ffs(cast(mask, u32) & ~((u32(2) << lane) - 1)) - 1 end
@@ -276,6 +307,7 @@ function M.warp_reduce(v, op, width)
     if width.mask ~= nil and width.width ~= nil then
       fail("warp_reduce", "mask and width; give one of them")
     end
+    if width.mask ~= nil then check_mask(width.mask, "warp_reduce") end
     if width.mask ~= nil then return reduce_mask(v, op, f, width.mask, keys) end
     width = width.width
   end
@@ -294,6 +326,7 @@ end
 
 local function masked_scan(v, op, f, keys, options)
   local mask, lane = options.mask, thread_number() % LANES
+  check_mask(mask, "warp_scan")
   local scan = scan_mask(v, f, mask, keys, options.reverse)
   if not options.exclusive then return scan end
   local before = lane_before(lane, mask, options.reverse)
@@ -430,7 +463,15 @@ local function as_result(f, first, element)
 end
 
 function M.reduce(t, op, init)
+  if type_name(t) ~= "tensor" then
+    fail("reduce", "argument 1 is of type %s; a tensor was expected, and block_reduce has one value "
+      .. "of each thread", type_name(t))
+  end
   local f = operation(op, "reduce")
+  check_bits(op, t.dtype, "reduce")
+  if init ~= nil and type(op) == "string" then
+    record.check_scalar(init, "the value to begin with", "reduce")
+  end
   local n, first, all = size(t), 0, init
   if all == nil then
     if internal.kernel.is_static(n) and n == 0 then

@@ -134,6 +134,10 @@ end
 
 function M.pipeline(n, fields_of_loop)
   local p = complete(fields_of_loop)
+  if math.type(n) ~= "integer" then
+    fail("pipeline", "argument 1 is of type %s; the number of tiles, an integer, was expected",
+      type_name(n))
+  end
   load_first_tiles(p, n)
   if p.fetch then by_blocks(p, n) else by_tiles(p, n) end
 end

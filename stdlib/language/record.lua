@@ -14,14 +14,20 @@ end
 local refused <const> =
   { table = true, string = true, ["function"] = true, tensor = true, layout = true }
 
+--- Fails unless the value, which messages call `what`, is one that a kernel computes with.
+function M.check_scalar(v, what, name)
+  local kind = type(v) == "userdata" and type_name(v) or type(v)
+  if v == nil or refused[kind] then
+    fail(name, "%s is %s%s; expected a number or a run-time value%s", what, v == nil and "" or "a ",
+      kind, kind == "tensor" and ", such as t[i]" or "")
+  end
+end
+
 local function check_field(key, field, name)
   if type(key) ~= "string" and math.type(key) ~= "integer" then
     fail(name, "a key of the table is a %s; expected names and integers", type(key))
   end
-  local kind = type(field) == "userdata" and type_name(field) or type(field)
-  if refused[kind] then
-    fail(name, "key '%s' is a %s; expected a number or a run-time value", key, kind)
-  end
+  M.check_scalar(field, ("key '%s'"):format(key), name)
 end
 
 --- Sorted, or nil of a scalar. `name` begins messages.

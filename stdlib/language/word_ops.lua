@@ -7,15 +7,14 @@ local M = {}
 
 local function is_number(x) return getmetatable(x) == nil end
 
-local never <const> = { ["nil"] = "nil", string = "a string", table = "a table",
-  tensor = "a tensor", boolean = "a boolean" }
-
 -- The type of a word: nil of a Lua integer.
 local function word_type(op, x)
-  local kind = never[tiles.type_name(x)]
-  if kind then tiles.fail(op, "integers expected, got %s", kind) end
+  local kind = tiles.type_name(x)
+  if kind ~= "number" then
+    tiles.fail(op, "integers expected, got %s%s", kind == "nil" and "" or "a ", kind)
+  end
   if is_number(x) then
-    if x ~= x // 1 then tiles.fail(op, "integers expected, got %s", tostring(x)) end
+    if not math.tointeger(x) then tiles.fail(op, "integers expected, got %s", tostring(x)) end
     return nil
   end
   local t = internal.kernel.dtype_of(x)
