@@ -6,7 +6,7 @@
 #include "interp/trace/front_state.h"
 #include "front_parts.h"
 
-Frame *frame_arg(lua_State *L, int idx) { return luaL_checkudata(L, idx, FRAME_TYPE); }
+Frame *frame_arg(lua_State *L) { return luaL_checkudata(L, 1, FRAME_TYPE); }
 
 int front_truth(lua_State *L, int idx, const char *what, CtVal *c) {
   const Half *half = half_test(L, idx);
@@ -119,7 +119,7 @@ static int yield_rest(lua_State *L, Front *f, Frame *frame, int i) {
 
 static int if_next(lua_State *L) {
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   int k = frame->last_k;
   if (k == 0) { /* first turn: the first condition decided */
     return frame->runtime ? yield_number(L, frame, 1) : yield_rest(L, f, frame, 1);
@@ -190,7 +190,7 @@ static int rt_mark(lua_State *L) {
 
 static int rt_goto(lua_State *L) {
   Front *f = front_up(L);
-  Frame *target = frame_arg(L, 1);
+  Frame *target = frame_arg(L);
   bool plain = f->ir == NULL || front_is_plain(f, L, target);
   if (!plain) {
     front_exit(L, f, target);

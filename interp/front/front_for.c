@@ -93,7 +93,7 @@ static void push_counted(lua_State *L, const Front *f, const Frame *frame) {
 
 static int range_next(lua_State *L) { /* (frame, control) of a static numeric for */
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   if (!front_goes_on(L, f, frame)) {
     return 0;
   }
@@ -115,7 +115,7 @@ static void push_index(lua_State *L, const Frame *frame) { value_push(L, frame->
 
 /* A loop of the kernel: one turn with a symbolic index. */
 static int for_next(lua_State *L) { /* (frame, control) */
-  const Frame *frame = frame_arg(L, 1);
+  const Frame *frame = frame_arg(L);
   if (!lua_isnil(L, 2)) {
     return 0;
   }
@@ -141,7 +141,7 @@ static void promote_upvalues(lua_State *L, Front *f, const Frame *frame) {
 /* The same for the values that the range's function makes of the index. */
 static int mapped_next(lua_State *L) { /* (frame, control) */
   Front *f = front_up(L);
-  const Frame *frame = frame_arg(L, 1);
+  const Frame *frame = frame_arg(L);
   if (!lua_isnil(L, 2)) {
     return 0;
   }
@@ -368,7 +368,7 @@ static int rt_range(lua_State *L) { /* name, a, b, s */
 
 static int iter_next(lua_State *L) { /* (frame, control): calls the script's own iterator */
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   if (!front_goes_on(L, f, frame)) {
     return 0;
   }

@@ -111,7 +111,7 @@ static void record_values(lua_State *L, Front *f, Frame *frame, int n) {
 
 static int rt_ret(lua_State *L) { /* F, ... */
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   int n = lua_gettop(L) - 1;
   if (f->ir != NULL && frame->is_kernel && n > 0) {
     return front_refuse(L, "a kernel returns no values");
@@ -133,7 +133,7 @@ static int rt_ret(lua_State *L) { /* F, ... */
 }
 
 static int rt_retv(lua_State *L) {
-  const Frame *frame = frame_arg(L, 1);
+  const Frame *frame = frame_arg(L);
   int n = frame->turns;
   luaL_checkstack(L, n + 1, "too many results");
   lua_getiuservalue(L, 1, 1);
@@ -145,7 +145,7 @@ static int rt_retv(lua_State *L) {
 
 static int rt_leave(lua_State *L) {
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   if (f->ir == NULL || frame->n_results < 0) {
     return 0;
   }

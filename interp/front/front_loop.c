@@ -50,7 +50,7 @@ static void count_copy(lua_State *L, const Front *f, Frame *frame) {
 
 static int while_next(lua_State *L) {
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   if (frame->runtime || !front_goes_on(L, f, frame)) {
     return 0;
   }
@@ -129,7 +129,7 @@ static int rt_wc(lua_State *L) {
 /* While tracing, the body runs once; on the host, until the loop ends. */
 static int loop_next(lua_State *L) {
   Front *f = front_up(L);
-  Frame *frame = frame_arg(L, 1);
+  Frame *frame = frame_arg(L);
   if (f->ir == NULL) {
     lua_pushboolean(L, 1);
     return frame->is_done ? 0 : 1;

@@ -157,7 +157,7 @@ bool front_is_bool(lua_State *L, const Front *f, int idx); /* static or run-time
 bool front_is_number(lua_State *L, const Front *f, int idx);
 
 /* front_flow.c: what the statements share. */
-Frame *frame_arg(lua_State *L, int idx);
+Frame *frame_arg(lua_State *L); /* the argument 1 */
 /* The four values of a generic for whose iterator's state is the frame at `frame`. */
 int front_return_loop(lua_State *L, lua_CFunction iter, int frame);
 void front_become_runtime(Front *f, Frame *frame);
@@ -201,7 +201,7 @@ void front_open_expr(lua_State *L);
 void front_open_replace(lua_State *L);
 void front_open_refuse(lua_State *L); /* after all others that replace */
 
-/* A kernel calls the function on top of the stack (popped) instead of the C function at idx. */
-void front_replace(lua_State *L, int idx);
+/* A kernel calls the function on top of the stack (popped) instead of the C function below it. */
+void front_replace(lua_State *L);
 
 #endif

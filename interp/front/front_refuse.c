@@ -212,7 +212,7 @@ void front_open_refuse(lua_State *L) {
       lua_pushinteger(L, (lua_Integer)i);
       lua_pushinteger(L, (lua_Integer)n);
       lua_pushcclosure(L, refuses, 3);
-      front_replace(L, -2);
+      front_replace(L);
     }
     lua_settop(L, top);
   }

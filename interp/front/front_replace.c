@@ -208,9 +208,9 @@ void front_push_replacement(lua_State *L, int idx) {
   }
 }
 
-void front_replace(lua_State *L, int idx) {
-  if (lua_iscfunction(L, idx)) {
-    front_set_entry(L, &replacements_key, idx);
+void front_replace(lua_State *L) {
+  if (lua_iscfunction(L, -2)) {
+    front_set_entry(L, &replacements_key, -2);
   } else {
     lua_pop(L, 1);
   }
@@ -225,7 +225,7 @@ void front_open_replace(lua_State *L) {
       lua_getfield(L, -1, r->name);
       lua_pushvalue(L, -1);
       lua_pushcclosure(L, r->fn, 1);
-      front_replace(L, -2);
+      front_replace(L);
       lua_pop(L, 1);
     }
     lua_pop(L, 2);

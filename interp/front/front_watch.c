@@ -419,7 +419,7 @@ static void watch_metatables(lua_State *L) {
   lua_pushvalue(L, -1);
   lua_pushcclosure(L, set_metatable, 1);
   if (state_of(L)->is_module) {
-    front_replace(L, -2);
+    front_replace(L);
   } else {
     lua_setglobal(L, "setmetatable");
   }
@@ -442,7 +442,7 @@ void front_open_watch(lua_State *L) {
       lua_pushvalue(L, -1);
       lua_pushinteger(L, replacements[i].callback);
       lua_pushcclosure(L, replacements[i].fn, 2);
-      front_replace(L, -2);
+      front_replace(L);
     }
     lua_settop(L, top);
   }

@@ -12,9 +12,7 @@ typedef struct AtomBox {
   CtDtype dtype; /* of a copy's elements; CT_VOID: the script did not give it */
 } AtomBox;
 
-static const AtomBox *check_atom(lua_State *L, int idx) {
-  return luaL_checkudata(L, idx, ATOM_TYPE);
-}
+static const AtomBox *check_atom(lua_State *L) { return luaL_checkudata(L, 1, ATOM_TYPE); }
 
 /* Objects of stdlib/language/tiled_mma.lua and tiled_copy.lua, and the field of each that leads to
    the atom. */
@@ -271,7 +269,7 @@ static const struct {
 
 /* A method, in upvalue 1, or a field; nil if the atom is of the other kind. */
 static int field(lua_State *L) {
-  const AtomBox *b = check_atom(L, 1);
+  const AtomBox *b = check_atom(L);
   int of = b->atom.kind == CT_ATOM_MMA ? OF_MMA : OF_COPY;
   lua_settop(L, 2);
   lua_pushvalue(L, 2);
@@ -320,7 +318,7 @@ static void add_mma(luaL_Buffer *b, const CtAtom *a) {
 /* The name, what it is in PTX, and its layouts, one a line. */
 static int tostring(lua_State *L) {
   static const char *const sides[] = {"src", "dst", "ref"};
-  const AtomBox *box = check_atom(L, 1);
+  const AtomBox *box = check_atom(L);
   const CtAtom *a = &box->atom;
   luaL_Buffer b;
   luaL_buffinit(L, &b);
@@ -394,7 +392,7 @@ static int list(lua_State *L) {
 
 /* _kernel.is_atom_on(atom, sm) */
 static int is_on(lua_State *L) {
-  const AtomBox *box = luaL_checkudata(L, 1, ATOM_TYPE);
+  const AtomBox *box = check_atom(L);
   lua_pushboolean(L, ct_atom_is_on(&box->atom, (int)luaL_checknumber(L, 2), false));
   return 1;
 }

@@ -453,7 +453,7 @@ static void replace_math(lua_State *L, const char *name) {
     lua_getfield(L, -4, name);
   }
   lua_pushcclosure(L, rounds ? math_round : either, 2);
-  front_replace(L, -2);
+  front_replace(L);
   lua_pop(L, 1);
 }
 

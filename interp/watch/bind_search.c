@@ -17,17 +17,17 @@ enum { LANES = 32 };
 
 /* --- costs ----------------------------------------------------------------------------------------------- */
 
-/* Byte addresses by lane from a list, false of a lane that is not active. Returns the mask. Away from
+/* Byte addresses by lane from the list at 1, false of a lane that is not active. Returns the mask. Away from
    the ends of int64_t, so that the address of each byte is one. */
-static uint32_t to_addresses(lua_State *L, int idx, int64_t at[LANES]) {
+static uint32_t to_addresses(lua_State *L, int64_t at[LANES]) {
   uint32_t mask = 0;
-  luaL_checktype(L, idx, LUA_TTABLE);
+  luaL_checktype(L, 1, LUA_TTABLE);
   for (int i = 0; i < LANES; i++) {
     at[i] = 0;
-    if (lua_rawgeti(L, idx, i + 1) == LUA_TNUMBER) {
+    if (lua_rawgeti(L, 1, i + 1) == LUA_TNUMBER) {
       mask |= 1u << i;
       at[i] = lua_tointeger(L, -1);
-      luaL_argcheck(L, at[i] > INT64_MIN / 2 && at[i] < INT64_MAX / 2, idx, "an address too far");
+      luaL_argcheck(L, at[i] > INT64_MIN / 2 && at[i] < INT64_MAX / 2, 1, "an address too far");
     }
     lua_pop(L, 1);
   }
@@ -37,7 +37,7 @@ static uint32_t to_addresses(lua_State *L, int idx, int64_t at[LANES]) {
 /* _watch.wavefronts(addresses, bytes, is_store) -> wavefronts, phases: of one request to shared memory. */
 static int wavefronts(lua_State *L) {
   int64_t at[LANES];
-  uint32_t mask = to_addresses(L, 1, at);
+  uint32_t mask = to_addresses(L, at);
   int bytes = bind_to_option(L, 2, 1, CT_MAX_LANE_BYTES, "_watch.wavefronts", "bytes");
   CtWavefronts w = ct_wavefronts(at, mask, bytes, lua_toboolean(L, 3) != 0);
   lua_pushinteger(L, w.n);
@@ -48,7 +48,7 @@ static int wavefronts(lua_State *L) {
 /* _watch.sectors(addresses, bytes) -> sectors of one request to global memory. */
 static int sectors(lua_State *L) {
   int64_t at[LANES], out[CT_MAX_SECTORS];
-  uint32_t mask = to_addresses(L, 1, at);
+  uint32_t mask = to_addresses(L, at);
   int bytes = bind_to_option(L, 2, 1, CT_SECTOR_BYTES, "_watch.sectors", "bytes");
   lua_pushinteger(L, ct_sectors(at, mask, bytes, out));
   return 1;

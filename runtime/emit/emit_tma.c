@@ -22,10 +22,10 @@ static void name_function(const CtTma *tma, bool is_load, int n, bool has_hint, 
   }
 }
 
-static void put_numbers(CtText *t, const char *format, int n) {
+/* int c0, int c1 */
+static void put_parameters(CtText *t, int n) {
   for (int i = 0; i < n; i++) {
-    ct_text_puts(t, i > 0 ? ", " : "");
-    ct_text_printf(t, "%s%d", format, i);
+    ct_text_printf(t, "%sint c%d", i > 0 ? ", " : "", i);
   }
 }
 
@@ -63,7 +63,7 @@ static const char *policy_suffix(bool has_hint) { return has_hint ? ".L2::cache_
 static void write_load(CtText *t, const char *name, int n, const CtTma *tma, bool has_hint) {
   bool is_multicast = tma->mask != 0;
   ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
-  put_numbers(t, "int c", n);
+  put_parameters(t, n);
   ct_text_printf(t, ", const void* bar, const void* box%s%s) {\n",
                  is_multicast ? ", int blocks" : "", policy_parameter(has_hint));
   ct_text_printf(t,
@@ -87,7 +87,7 @@ static void write_load(CtText *t, const char *name, int n, const CtTma *tma, boo
 
 static void write_store(CtText *t, const char *name, int n, CtTmaReduce reduce, bool has_hint) {
   ct_text_printf(t, "static __device__ __forceinline__ void %s(const TensorMap& map, ", name);
-  put_numbers(t, "int c", n);
+  put_parameters(t, n);
   ct_text_printf(t, ", const void* box%s) {\n", policy_parameter(has_hint));
   if (reduce == CT_TMA_NONE) {
     ct_text_printf(

@@ -443,11 +443,10 @@ uint32_t ct_clock_of(const CtCheckWorker *k, int32_t warp, CtAgent agent, uint32
                    : *ct_clock_groups_of(c, rank, warp, agent) + 1;
 }
 
-bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, int lane, uint32_t component,
-                    uint32_t clock) {
+bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, uint32_t component, uint32_t clock) {
   const CtClocks *c = k->clocks;
   return ct_clock_warp_row(c, k->k->rank, warp)[component] >= clock ||
-         ct_clock_has_reached(c, k->k->rank, warp, lane, component, clock);
+         ct_clock_has_reached(c, k->k->rank, warp, CT_ANY_LANE, component, clock);
 }
 
 void ct_clock_sync(CtCheckWorker *k, const CtSyncNote *note) {

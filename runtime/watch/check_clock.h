@@ -163,8 +163,7 @@ bool ct_clock_tensor_is_before(const CtCheckWorker *k, const CtCheckEvent *old, 
                                bool in_order);
 /* The component and the clock of what the warp, or its agent, does now; does a warp know of that? */
 uint32_t ct_clock_of(const CtCheckWorker *k, int32_t warp, CtAgent agent, uint32_t *component);
-bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, int lane, uint32_t component,
-                    uint32_t clock);
+bool ct_clock_knows(const CtCheckWorker *k, int32_t warp, uint32_t component, uint32_t clock);
 
 /* What a warp knows of each component; CT_ALL_WARPS: what one of the block knows. Of the warp itself: what its lanes
    know of each other. Behind that, what agents see. `out` has twice as many numbers as there are components. */

@@ -88,8 +88,8 @@ void ct_tensor_access(CtCheckWorker *k, const CtAccess *a) {
         "a barrier in between",
         a->buf->name, line_of(k, t->deallocated - 1));
     tell(k, a->buf_index, in, warp, text);
-  } else if (t->made == 0 || ((is_far || warp != 0) &&
-                              !ct_clock_knows(by, warp, CT_ANY_LANE, component, t->made))) {
+  } else if (t->made == 0 ||
+             ((is_far || warp != 0) && !ct_clock_knows(by, warp, component, t->made))) {
     snprintf(
         text, sizeof text,
         "%.80s%s is used by warp %d, which nothing tells that it was allocated, and where; put "
@@ -134,8 +134,8 @@ bool ct_tensor_is_before(const CtCheckWorker *k, const CtAccess *a, const CtChec
 
 void ct_tensor_note_race(CtCheckWorker *k, const CtAccess *a, const CtCheckEvent *e, int lane,
                          const CtCheckEvent *old, int old_lane, bool old_writes, int64_t off) {
-  k->lacks_after = ct_clock_knows(ct_check_worker(a->w->worker), e->warp, CT_ANY_LANE,
-                                  old->component, old->clock);
+  k->lacks_after =
+      ct_clock_knows(ct_check_worker(a->w->worker), e->warp, old->component, old->clock);
   ct_finding_race(k, CT_CHECK_TENSOR, old, old_lane, old_writes, e, lane, a->writes, a->buf_index,
                   off);
 }
@@ -151,8 +151,7 @@ static void look_at_uses(CtCheckWorker *k, const CtSyncNote *note, const Tensor 
     const Use *use = &t->uses[i];
     bool is_product = i % 2 != 0;
     bool is_own = i == 2 * k->k->rank * k->tensors->n_of_block; /* a copy by this warp */
-    if (use->clock == 0 || is_own ||
-        ct_clock_knows(k, 0, CT_ANY_LANE, use->component, use->clock)) {
+    if (use->clock == 0 || is_own || ct_clock_knows(k, 0, use->component, use->clock)) {
       continue;
     }
     snprintf(
