@@ -35,7 +35,7 @@ static int lang_capture(lua_State *L) {
   LaunchArgs args;
   const char *path = state_check_path(L, 2, "capture");
   bool with_data = read_data(L, 3);
-  lua_settop(L, 3);
+  diag_take_args(L, "capture", 3);
   int n = launch_unpack(L, 1);
   if (n < 0 || lua_tocfunction(L, 1) == NULL) {
     diag_type_error(L, 1, "capture",

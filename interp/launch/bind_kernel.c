@@ -144,6 +144,7 @@ static int kernel_call(lua_State *L) {
                       "%s{grid = ..., block = ...}(...)",
                       k->name, diag_push_kind(L, 2), k->name);
   }
+  diag_check_count(L, k->name, lua_gettop(L) - 1, 1);
   lua_settop(L, 2);
   Config *c = lua_newuserdatauv(L, sizeof *c, CONFIG_ARGS);
   memset(c, 0, sizeof *c);

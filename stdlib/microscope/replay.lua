@@ -232,7 +232,7 @@ local function replay_graph(path, trusts)
   local g = graph(function()
     for _, step in ipairs(steps) do run[step.kind](step) end
   end)
-  return function() g() end, memory, { launches = infos, left_out = "" }
+  return function(...) g(...) end, memory, { launches = infos, left_out = "" }
 end
 
 local function is_graph(path)

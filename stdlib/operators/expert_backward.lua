@@ -182,8 +182,8 @@ function M.prepare(dY, X, gate_up, down, routing, options)
   each(dY, X, gate_up, down, routing, p, function(...)
     list[#list + 1] = operator.prepare(...)
   end, function(steps) list[#list + 1] = launches.prepare(steps) end)
-  return function()
-    for _, launch in ipairs(list) do launch() end
+  return function(...)
+    for _, launch in ipairs(list) do launch(...) end
   end, { table.unpack(p, 1, 4) }
 end
 

@@ -254,8 +254,8 @@ function M.prepare(X, gate_up, down, routing, options)
       launches[#launches + 1], names[#names + 1] = operator.prepare(...)
     end, function(list) launches[#launches + 1] = steps.prepare(list) end)
   end
-  return function()
-    for _, launch in ipairs(launches) do launch() end
+  return function(...)
+    for _, launch in ipairs(launches) do launch(...) end
   end, p.out, names
 end
 

@@ -9,7 +9,7 @@ function M.run(steps)
   for _, step in ipairs(steps) do step.kernel(step.launch)(arguments_of(step)) end
 end
 
---- The launches as one function without arguments, to be called often.
+--- The launches as one function without arguments, to be called often. The first one refuses any.
 function M.prepare(steps)
   local launches = {}
   for i, step in ipairs(steps) do
@@ -19,13 +19,13 @@ function M.prepare(steps)
   if first == nil then return function() end end
   if second == nil then return first end
   if third == nil then
-    return function()
-      first()
+    return function(...)
+      first(...)
       second()
     end
   end
-  return function()
-    for _, launch in ipairs(launches) do launch() end
+  return function(...)
+    for _, launch in ipairs(launches) do launch(...) end
   end
 end
 

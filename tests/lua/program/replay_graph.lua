@@ -46,6 +46,7 @@ end
 local g, z, memory = record(late, true)
 capture(g, file, { data = true })
 local launch, regions, info = replay(file)
+tap.ok(not pcall(launch, 1), "a replayed graph has its arguments")
 g()
 launch()
 local want, got = {}, {}
