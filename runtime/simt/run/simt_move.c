@@ -30,7 +30,7 @@ static Side open_side(const CtIn *in, CtWarp *w, const CtTileArg *arg, int n, bo
                 .n = n,
                 .is_write = is_write,
                 .n_runs = is_row ? 1 : n,
-                .run_bytes = is_row ? (size_t)n * bytes : bytes};
+                .run_bytes = is_row ? (size_t)n * mem->elem_bytes : bytes};
 }
 
 /* Are those n elements inside? */
