@@ -474,6 +474,7 @@ static void sync(CtSimtWatch *watch, const CtSyncNote *note) {
   }
   if (note->kind == CT_SYNC_PROXY_GLOBAL) {
     ct_global_proxy_fence(k, tick(k));
+    ct_flag_tma_fence(k, note->w);
   }
   if (k->clocks != NULL) {
     ct_tensor_sync(k, note);

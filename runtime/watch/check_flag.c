@@ -219,29 +219,45 @@ void ct_flag_arrive(CtCheckWorker *k, int32_t warp, uint32_t lanes, CtKnowledge 
   }
 }
 
-/* What is known of the cluster, for agents. */
-static void show_agents(CtCheckWorker *k, const CtKnowledge *known, CtKnowledge **to) {
+/* Adds to *to what is known, for agents: of the cluster, or, in global memory, of all. */
+static void show_agents(CtCheckWorker *k, const CtKnowledge *known, bool in_global,
+                        CtKnowledge **to) {
+  CtAlloc alloc = k->check->alloc;
   uint64_t first = ct_known_who(k->k->job->number, k->k->team[0].block, 0, 0);
-  if (!ct_known_add_for_agents(k->check->alloc, to, known, first)) {
+  if (!(in_global ? ct_known_add_for_tma(alloc, to, known)
+                  : ct_known_add_for_agents(alloc, to, known, first))) {
     ct_flag_fail(ct_flags_of(k));
   }
 }
 
-void ct_flag_proxy_fence(CtCheckWorker *k, const CtWarp *w) {
-  bool is_whole = (w->live & ~w->mask) == 0;
+/* Agents see what these lanes know, and the moment, if there is one. */
+static void show(CtCheckWorker *k, const CtWarp *w, const CtMoment *now, bool in_global) {
   CtKnowledge *seen = NULL;
-  if (!is_whole) {
-    CtMoment now = moment_of(k, w->index, w->mask);
-    now.who |= CT_WHO_FOR_AGENTS;
-    ct_flag_put_moment(k, &seen, &now, false);
+  if (now != NULL) {
+    ct_flag_put_moment(k, &seen, now, false);
   }
-  show_agents(k, k->all_know, &seen);
-  show_agents(k, k->warps[w->index].known, &seen);
+  show_agents(k, k->all_know, in_global, &seen);
+  show_agents(k, k->warps[w->index].known, in_global, &seen);
   for (uint32_t rest = w->mask & k->warps[w->index].stirred; rest != 0; rest &= rest - 1) {
-    show_agents(k, ct_flag_lane(k, w->index, ct_first_lane(rest))->known, &seen);
+    show_agents(k, ct_flag_lane(k, w->index, ct_first_lane(rest))->known, in_global, &seen);
   }
   ct_flag_pass(k, w, w->mask, seen);
   ct_known_drop(k->check->alloc, seen);
+}
+
+void ct_flag_proxy_fence(CtCheckWorker *k, const CtWarp *w) {
+  bool is_whole = (w->live & ~w->mask) == 0;
+  CtMoment now = is_whole ? (CtMoment){0} : moment_of(k, w->index, w->mask);
+  now.who |= CT_WHO_FOR_AGENTS;
+  show(k, w, is_whole ? NULL : &now, false);
+}
+
+void ct_flag_tma_fence(CtCheckWorker *k, const CtWarp *w) {
+  pthread_mutex_lock(&ct_flags_of(k)->lock);
+  CtMoment now = ct_flag_moment(k, w->index, w->mask);
+  pthread_mutex_unlock(&ct_flags_of(k)->lock);
+  now.who |= CT_WHO_FOR_TMA;
+  show(k, w, &now, true);
 }
 
 void ct_flag_gather(CtCheckWorker *k, CtKnowledge **to) {
@@ -304,22 +320,30 @@ void ct_flag_grid(CtCheckWorker *k, int64_t phase, bool passes) {
 
 /* {====== Questions ====== */
 
+typedef bool Covers(const CtKnowledge *k, const CtCheckEvent *old, int lane);
+
+/* Is it so by what the lane knows? */
+static bool is_covered(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
+                       int old_lane, Covers *covers) {
+  return covers(k->all_know, old, old_lane) || covers(k->warps[warp].known, old, old_lane) ||
+         ((k->warps[warp].stirred >> lane & 1) != 0 &&
+          covers(ct_flag_lane(k, warp, lane)->known, old, old_lane)) ||
+         atomic_load_explicit(&ct_flags_of(k)->no_memory, memory_order_relaxed);
+}
+
 bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
                    int old_lane) {
-  return ct_known_covers(k->all_know, old, old_lane) ||
-         ct_known_covers(k->warps[warp].known, old, old_lane) ||
-         ((k->warps[warp].stirred >> lane & 1) != 0 &&
-          ct_known_covers(ct_flag_lane(k, warp, lane)->known, old, old_lane)) ||
-         atomic_load_explicit(&ct_flags_of(k)->no_memory, memory_order_relaxed);
+  return is_covered(k, warp, lane, old, old_lane, ct_known_covers);
 }
 
 bool ct_flag_agents_see(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
                         int old_lane) {
-  return ct_known_covers_for_agents(k->all_know, old, old_lane) ||
-         ct_known_covers_for_agents(k->warps[warp].known, old, old_lane) ||
-         ((k->warps[warp].stirred >> lane & 1) != 0 &&
-          ct_known_covers_for_agents(ct_flag_lane(k, warp, lane)->known, old, old_lane)) ||
-         atomic_load_explicit(&ct_flags_of(k)->no_memory, memory_order_relaxed);
+  return is_covered(k, warp, lane, old, old_lane, ct_known_covers_for_agents);
+}
+
+bool ct_flag_tma_sees(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
+                      int old_lane) {
+  return is_covered(k, warp, lane, old, old_lane, ct_known_covers_for_tma);
 }
 
 bool ct_flag_knows_job(const CtCheckWorker *k, int32_t warp, int lane, int first, int end) {

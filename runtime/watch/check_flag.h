@@ -71,6 +71,10 @@ bool ct_flag_knows(const CtCheckWorker *k, int32_t warp, int lane, const CtCheck
 void ct_flag_proxy_fence(CtCheckWorker *k, const CtWarp *w);
 bool ct_flag_agents_see(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
                         int old_lane);
+/* The same of global memory, where moments say all of it. */
+void ct_flag_tma_fence(CtCheckWorker *k, const CtWarp *w);
+bool ct_flag_tma_sees(const CtCheckWorker *k, int32_t warp, int lane, const CtCheckEvent *old,
+                      int old_lane);
 /* Views, of kernels without clocks. What is known of a block's own threads is needed at the next barrier, when reads of
    shared memory are compared; so events keep it. A view lives until the barrier. */
 void ct_flag_end_epoch(CtCheckWorker *k);

@@ -86,16 +86,27 @@ typedef struct Touch {
   uint32_t before[2][N_BEFORE]; /* reads, writes: numbers of events that come before all of it */
 } Touch;
 
-/* TMA sees what threads wrote only after a proxy fence, by a block of either side. */
-static bool is_seen(const Touch *t, const CtCheckEvent *old, int lane, bool old_writes) {
-  const CtGlobal *g = t->k->check->global;
+/* Does the TMA of a lane see what the lane of an older access, or CT_NO_LANE, each of its lanes wrote? */
+static bool is_seen_by_tma(const Touch *t, const CtCheckEvent *old, int old_lane, int lane) {
+  int first = old_lane >= 0 ? old_lane : 0, end = old_lane >= 0 ? old_lane + 1 : CT_LANES;
+  bool sees = true;
+  for (int i = first; i < end && sees; i++) {
+    sees = ct_flag_tma_sees(t->k, t->event.warp, lane, old, i);
+  }
+  return sees;
+}
+
+/* TMA sees what threads wrote only after a proxy fence. Between ranks, one by a block of either side will do. */
+static bool is_seen(const Touch *t, const CtCheckEvent *old, int old_lane, int lane,
+                    bool old_writes) {
   const CtCheckEvent *e = &t->event;
   bool by_agent =
       old_writes && t->a->reads && old->agent == CT_AGENT_NONE && e->agent != CT_AGENT_NONE;
   if (by_agent && old->job != e->job) {
     return ct_ranks_is_seen(t->k, old, e, lane);
   }
-  return !by_agent || ct_global_is_fenced(g, old, e);
+  return !by_agent ||
+         is_seen_by_tma(t, old, old_lane, lane >= 0 ? lane : ct_first_lane(t->a->mask));
 }
 
 /* Is it the work of an agent, whose end the clocks know? */
@@ -147,7 +158,7 @@ static bool look_at(const Touch *t, uint32_t word, bool old_writes, int lane, in
   if (ct_check_both_atomic(old, &t->event) && (number != t->number || old_lane != lane)) {
     ct_sums_look(t->k, t->a, &t->event, old, (CtLanePair){old_lane, lane}, off);
   }
-  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, lane, old_writes)) {
+  if (is_ordered(t, old, old_lane, lane) && is_seen(t, old, old_lane, lane, old_writes)) {
     return t->a->writes && look_at_copy(t, number, old_lane, lane, off);
   }
   if (old_writes && t->a->writes && t->event.atomic == 0 && (old->atomic == 0 || old->is_store) &&
@@ -362,7 +373,7 @@ static bool is_settled(Touch *t, uint32_t word, bool old_writes) {
                    !ct_sums_are_promised(t->k, t->a); /* ct_sums_look */
   if (old->job != t->event.job || (t->a->writes && t->k->n_sources > 0) ||
       !(is_atomic || is_before(t, old, ct_same_lanes)) ||
-      !is_seen(t, old, CT_NO_LANE, old_writes)) {
+      !is_seen(t, old, CT_NO_LANE, CT_NO_LANE, old_writes)) {
     return false;
   }
   *before = number;

@@ -304,6 +304,16 @@ bool ct_known_add_for_agents(CtAlloc alloc, CtKnowledge **to, const CtKnowledge 
   return m == NULL || add_moments(alloc, to, m, n, CT_WHO_FOR_AGENTS);
 }
 
+bool ct_known_add_for_tma(CtAlloc alloc, CtKnowledge **to, const CtKnowledge *from) {
+  bool ok = true;
+  for (uint32_t i = 0; ok && from != NULL && i < from->n; i++) {
+    const Page *p = from->pages[i];
+    bool is_plain = p->id < CT_WHO_FOR_TMA >> PAGE_SHIFT;
+    ok = !is_plain || add_moments(alloc, to, p->items, p->n, CT_WHO_FOR_TMA);
+  }
+  return ok;
+}
+
 /* An agent's work is over only for those who know of a wait for it, by a row. */
 static bool says(const CtMoment *m, const CtCheckEvent *old, int lane, const CtEventEnd *end) {
   if (m->row != NULL && m->row[end->component] >= end->clock) {
@@ -330,10 +340,11 @@ bool ct_known_has_news_of(const CtKnowledge *k, uint64_t who, uint32_t epoch) {
   return has;
 }
 
-bool ct_known_covers(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
+/* Does one of the moments with these bits say so? */
+static bool any_says(const CtKnowledge *k, const CtCheckEvent *old, int lane, uint64_t bits) {
   size_t n;
   CtEventEnd end;
-  const CtMoment *m = moments_of(k, ct_known_who(old->job, old->home, 0, 0), &n);
+  const CtMoment *m = moments_of(k, ct_known_who(old->job, old->home, 0, 0) | bits, &n);
   bool has = false;
   for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
     has = says(&m[i], old, lane, &end);
@@ -341,20 +352,23 @@ bool ct_known_covers(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
   return has;
 }
 
+bool ct_known_covers(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
+  return any_says(k, old, lane, 0);
+}
+
+bool ct_known_covers_for_tma(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
+  return any_says(k, old, lane, CT_WHO_FOR_TMA);
+}
+
 bool ct_known_covers_for_agents(const CtKnowledge *k, const CtCheckEvent *old, int lane) {
   size_t n;
   CtEventEnd end;
-  uint64_t first = ct_known_who(old->job, old->home, 0, 0);
-  const CtMoment *m = moments_of(k, first, &n);
+  const CtMoment *m = moments_of(k, ct_known_who(old->job, old->home, 0, 0), &n);
   bool has = false;
   for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
     has = m[i].agents != NULL && m[i].agents[end.component] >= end.clock;
   }
-  m = moments_of(k, first | CT_WHO_FOR_AGENTS, &n);
-  for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
-    has = says(&m[i], old, lane, &end);
-  }
-  return has;
+  return has || any_says(k, old, lane, CT_WHO_FOR_AGENTS);
 }
 
 bool ct_known_has_job(const CtKnowledge *k, int first, int end) {
