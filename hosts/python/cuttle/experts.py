@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Optional, Sequence, Tuple
 
 from .default import state
 from .library import _result
+from .operators import check_tensors
 from .packed import fields
 
 __all__ = ["Routing", "expert_layer", "expert_layer_backward", "route", "route_backward"]
@@ -59,6 +60,7 @@ class Routing(NamedTuple):
 
 def _check(name: str, x: Any, gate_up: Any, down: Any) -> None:
     """Shapes as Python has them, where the language's order differs."""
+    check_tensors(name, x=x, gate_up=gate_up, down=down)
     tokens, wide, narrow = (tuple(t.shape) for t in (x, gate_up, down))
     wanted = len(tokens) == 2 and len(narrow) == 3 and narrow[1] == tokens[1]
     if not wanted or wide != (narrow[0], 2 * narrow[2], tokens[1]):
@@ -68,7 +70,7 @@ def _check(name: str, x: Any, gate_up: Any, down: Any) -> None:
 
 def _call(function: str, *args: Any, **options: Any) -> Any:
     if not state().has_function(function):
-        state().run(_CALL, "=experts")
+        state().run(_CALL, "=cuttle/experts.lua")
     return state().call(function, args, {key: value for key, value in options.items() if value is not None})
 
 

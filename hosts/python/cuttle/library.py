@@ -27,7 +27,7 @@ function _library_work(module, name, ...) return require("cuttle." .. module)[na
 
 def _call(function: str, *args: Any, **options: Any) -> Any:
     if not state().has_function("_library_call"):
-        state().run(_CALL, "=library")
+        state().run(_CALL, "=cuttle/library.lua")
     return state().call(function, args, options or None)
 
 

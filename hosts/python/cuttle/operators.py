@@ -38,7 +38,7 @@ def _empty(like: Any, shape: Sequence[int], dtype: Optional[str] = None) -> Any:
     if library is not None and library.__name__ in ("numpy", "cupy"):
         return library.empty(tuple(shape), dtype=dtype or like.dtype)
     if not state().has_function("_empty_beside"):
-        state().run(_BESIDE, "=operators")
+        state().run(_BESIDE, "=cuttle/operators.lua")
     return call("_empty_beside", like, "f32" if dtype else None, tuple(shape))
 
 
@@ -56,7 +56,8 @@ def _bits(x: Any) -> int:
     return 8 * itemsize if itemsize is not None else 0
 
 
-def _check_tensors(op: str, **tensors: Any) -> None:
+def check_tensors(op: str, **tensors: Any) -> None:
+    """Raises for what is no tensor of any library."""
     for name, x in tensors.items():
         if not hasattr(x, "shape"):
             raise TypeError(f"{op}: {name} is {type(x)}; a tensor was expected, as PyTorch, CuPy, NumPy and JAX have")
@@ -90,7 +91,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, alpha: Optional[float] = None,
     column. Without `out` a tensor of a's library and type is made; elements of 8 bits need one. `split` cuts K
     into so many parts, `config` names a configuration; both are chosen where they are not given.
     """
-    _check_tensors("matmul", a=a, b=b, **_options(out=out))
+    check_tensors("matmul", a=a, b=b, **_options(out=out))
     shape = _product_shape(a, b)
     given = out
     if out is None:
@@ -112,7 +113,7 @@ def starts(of: Any) -> Optional[List[int]]:
 
 
 def _masks_and_scores(window: Any, **others: Any) -> Dict[str, Any]:
-    return {"window": None if window is None else list(window), **others}
+    return {"window": list(window) if hasattr(window, "__iter__") else window, **others}
 
 
 def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
@@ -135,7 +136,7 @@ def attention(q: Any, k: Any, v: Any, out: Any = None, *, causal: bool = False,
     probabilities that become 0; the same `seed` drops the same. `q_scale`, `k_scale` and `v_scale` are what f8e4m3
     elements are to be multiplied by; such elements need `out`, of a wider type.
     """
-    _check_tensors("attention", q=q, k=k, v=v, **_options(out=out))
+    check_tensors("attention", q=q, k=k, v=v, **_options(out=out))
     given, given_lse = out, lse
     if out is None:
         if _bits(q) == 8:
@@ -169,7 +170,7 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
     `causal`, `scale`, packed sequences, masks and scores must be the same as in that call. `deterministic`: all
     calls give the same bits. `out`: the three tensors to fill.
     """
-    _check_tensors("attention_backward", do=do, q=q, k=k, v=v, o=o, lse=lse)
+    check_tensors("attention_backward", do=do, q=q, k=k, v=v, o=o, lse=lse)
     made = [_empty(t, t.shape) for t in (q, k, v)] if out is None else list(out)
     call("attention_backward", do, q, k, v, o, lse,
          options=_options(out=made, causal=causal or None, scale=scale, config=config,
@@ -194,7 +195,7 @@ def attention_decode(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any =
     are as in attention. The other options are those of the language's attention_decode. The result is out, or
     (out, lse) with `lse`.
     """
-    _check_tensors("attention_decode", q=q, k_cache=k_cache, v_cache=v_cache, **_options(k=k, v=v, out=out))
+    check_tensors("attention_decode", q=q, k_cache=k_cache, v_cache=v_cache, **_options(k=k, v=v, out=out))
     given, given_lse = out, lse
     shape = tuple(q.shape[:-1]) + (v_cache.shape[-1],)
     if out is None:

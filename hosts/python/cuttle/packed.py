@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Optional, Tuple
 
 from .default import state
 from .library import _result
+from .operators import check_tensors
 
 __all__ = ["PackedWeight", "dequantize", "matmul", "pack_weights", "quantize_weights"]
 
@@ -84,9 +85,15 @@ def fields(w: Any) -> Any:
     return dict(of, shape=list(w.shape[-2:] + w.shape[:-2]))
 
 
+def _fields(op: str, w: Any) -> Any:
+    if not isinstance(w, PackedWeight):
+        raise TypeError(f"{op}: w is {type(w)}; a PackedWeight was expected, as pack_weights returns it")
+    return fields(w)
+
+
 def _call(function: str, *args: Any) -> Any:
     if not state().has_function(function):
-        state().run(_CALL, "=packed")
+        state().run(_CALL, "=cuttle/packed.lua")
     return state().call(function, args, {})  # with options, which have the tensors' stream
 
 
@@ -114,6 +121,7 @@ def pack_weights(codes: Any, scales: Any, type: Optional[str] = None, zero_point
     MXFP4 has them. zero_points: uint8, of the shape of scales. type "mxfp4" or "nvfp4": codes of f4e2m1 are uint8 or
     torch.float4_e2m1fn_x2 (N, K/2), of two codes each, and scales of 32 or of 16 elements of K are uint8 or float8.
     """
+    check_tensors("pack_weights", codes=codes, scales=scales)
     codes = _bytes(codes)
     name, most_zero, spread, *tensors = _call("_packed_pack", codes, scales, zero_points, type or "")
     k = codes.shape[-1] * (8 if codes.dtype.itemsize == 4 else PER_BYTE.get(type or "", 1))
@@ -131,11 +139,11 @@ def quantize_weights(w: Any, type: str, group: int = 128, *, zero_points: bool =
 
 def dequantize(w: PackedWeight, dtype: str = "bf16") -> Any:
     """The weight as (N, K) or (E, N, K) of "bf16" or "f16"."""
-    return _result(w.codes, _call("_packed_dequantize", fields(w), dtype)[0])
+    return _result(w.codes, _call("_packed_dequantize", _fields("dequantize", w), dtype)[0])
 
 
 def matmul(x: Any, w: PackedWeight, out: Any = None, *, alpha: Optional[float] = None, scale: Any = None) -> Any:
     """alpha * x @ W.T for x (M, K) and a weight (N, K): (M, N). `alpha`: such as the scale of all of an NVFP4 weight.
     `scale`: float32, of the rows of an x of 8 bits; (M, N) is bfloat16 then."""
-    made = _call("_packed_matmul", x, fields(w), out, alpha, scale)
+    made = _call("_packed_matmul", x, _fields("matmul", w), out, alpha, scale)
     return out if out is not None else _result(x, made[0])

@@ -88,8 +88,20 @@ def test_tensors():
     fails(BufferError, "stays on its own device", lambda: made.__dlpack__(dl_device=(2, 0)), "another device")
     ok(made.__dlpack__(dl_device=(1, 0)) is not None, "its own one")
     for call in (lambda: cuttle.matmul(None, made), lambda: cuttle.attention(made, [1], made),
-                 lambda: cuttle.attention_decode(made, made, 3)):
+                 lambda: cuttle.attention_decode(made, made, 3), lambda: cuttle.packed.pack_weights(None, made),
+                 lambda: cuttle.experts.expert_layer(made, 1, made, None)):
         fails(TypeError, "a tensor was expected", call, "an operator of what is no tensor")
+    fails(TypeError, "a PackedWeight was expected", lambda: cuttle.packed.matmul(made, made), "a weight that is none")
+    q = module.call("zeros", ("f16", [1, 1, 64, 64]))[0]
+    fails(cuttle.Error, "attention: window is of type number", lambda: cuttle.attention(q, q, q, window=3), "a window of one number")
+
+
+def test_places():
+    """Messages of operators have no place in a script: the caller wrote none."""
+    for call in (lambda: cuttle.rows.softmax(1), lambda: cuttle.selections.scan(x, "plus"),
+                 lambda: cuttle.packed.quantize_weights(x, "u5"), lambda: cuttle.experts.route(x, 0)):
+        error = fails(cuttle.Error, ": ", call, "a wrong call of an operator")
+        same((error.file, error.line), (None, None), f"{error}")
 
 
 test_numbers()
@@ -97,4 +109,5 @@ test_extents()
 test_containers()
 test_names()
 test_tensors()
+test_places()
 done()
