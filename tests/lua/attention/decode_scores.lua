@@ -1,7 +1,7 @@
 -- Masks and scores of attention_decode against reference.attention_decode, with the kernels under
 -- check: windows, sinks, soft-cap, ALiBi, a bias, functions of the script; with pages, several
 -- queries, a tree, keys and values of 8 bits, latent ones, and heads in several parts. Scales of
--- each key, too.
+-- each key, too. An argument N: every N-th latent problem.
 local decode <const> = require "cuttle.attention_decode"
 local on_gpu <const> = device().sm ~= nil
 manual_seed(1)
@@ -103,7 +103,10 @@ print "agree"                                                                   
 
 -- Latent ones: rows of 576 columns, of which values are the first 512. c: name, heads, kv, page,
 -- rope: keys have 4 scales, S, parts, and the options.
+local n_latent, every <const> = 0, tonumber(arg and arg[1]) or 1
 local function try_latent(c)
+  n_latent = n_latent + 1
+  if n_latent % every ~= 1 % every then return end
   local n, rows = c.page and B * cdiv(ROOM, c.page) or B, c.page or ROOM
   local depth = c.rope and 512 or 576
   local Q = random(bf16, {B, c.heads, c.S or 1, 576})
