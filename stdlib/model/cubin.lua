@@ -71,7 +71,8 @@ end
 
 -- {====== The line table ======
 
--- A unit is read from `s` at place `at`, from 1 on. Reading beyond its end raises.
+-- A unit is read from `s` at place `at`, from 1 on; `s` begins `base` bytes after the table does. Reading
+-- beyond its end raises.
 local function take(r, format)
   local value
   value, r.at = unpack(format, r.s, r.at)
@@ -138,7 +139,7 @@ local function advance(r, n) r.now.at = r.now.at + n * r.least end
 
 -- An address, which a relocation moves.
 local function take_address(r, lines)
-  local moved = lines.relocations[r.at - 1]
+  local moved = lines.relocations[r.base + r.at - 1]
   r.now.at = take(r, "<i8") + (moved and moved.by or 0)
   r.now.section = moved and moved.section or 0
 end
@@ -197,7 +198,7 @@ local function read_units(bytes, lines)
   local at = 0
   while at + 4 < #bytes and number(bytes, at, 4) <= #bytes - at - 4 do
     local stop = at + 4 + number(bytes, at, 4)
-    read_unit({ s = bytes:sub(1, stop), at = at + 5 }, lines)
+    read_unit({ s = bytes:sub(at + 5, stop), at = 1, base = at + 4 }, lines)
     at = stop
   end
 end

@@ -49,8 +49,15 @@ local function lines_of()
   return string.pack("<I4", #text + 8 + #program) .. text .. ("\0"):rep(8) .. program, 4 + #text
 end
 
-local function make_code(sm, abi)
+-- A unit without lines, in 19 bytes.
+local empty_unit <const> = string.pack("<I4I2I4", 15, 2, 7) .. string.char(1, 1, 0xfb, 14, 1, 0, 0)
+  .. "\1\1"
+
+-- before: units before the one that has lines.
+local function make_code(sm, abi, before)
   local lines, relocated = lines_of()
+  before = before or ""
+  lines, relocated = before .. lines, #before + relocated
   return image_of(sm, abi, {
     { ".text.k", code_of(sm) },
     { ".debug_line", lines },
@@ -95,6 +102,9 @@ local paths, numbers = cubin.places(make_code(90, 8), "k")
 tap.is(table.concat(paths, " "), "/x/b.lua /x/b.lua /x/b.lua /x/b.lua /x/b.lua  ", "the paths")
 tap.is(table.concat(numbers, " "), "5 5 5 9 9 0 0", "the lines")
 
+paths, numbers = cubin.places(make_code(90, 8, empty_unit), "k")
+tap.is(table.concat(numbers, " "), "5 5 5 9 9 0 0", "the lines of a second unit")
+
 local registers, stack = cubin.resources(make_registers(), "kernel")
 tap.ok(registers == 40 and stack == 16, "registers and stack of the kernel, not of another one")
 registers, stack = cubin.resources(make_registers(), "other")
@@ -122,6 +132,14 @@ for _, image in ipairs(images) do
   end
 end
 tap.ok(most <= 4 and n_found == 0, "cut short, they have no more", most, n_found)
+
+collectgarbage()
+collectgarbage "stop"
+local before = collectgarbage "count"
+cubin.accesses(make_code(90, 8, empty_unit:rep(3000)))
+local taken = collectgarbage "count" - before
+collectgarbage "restart"
+tap.ok(taken < 20000, "each unit is read, not all that is before it", taken)
 
 local seed, is_bounded = 1, true
 for i = 1, 2000 do
