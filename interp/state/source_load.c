@@ -1,6 +1,6 @@
-/* source_load.c: loads chunks and keeps their texts, in a table of the registry: chunk name -> list of
-   texts, newest first; at 0 the function that Lua made of the first, if src_load did. Texts that were not loaded but are only shown have a table of their own: chunk as
-   messages say it -> text. */
+/* source_load.c: loads chunks and keeps their texts, in a table of the registry: chunk name -> list of texts, newest
+   first; at 0 the function that Lua made of the first, if src_load did. Texts that were not loaded but are only shown
+   have a table of their own: chunk as messages say it -> text. */
 #include "source_load.h"
 
 #include <lauxlib.h>
