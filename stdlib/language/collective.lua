@@ -37,9 +37,11 @@ end
 
 local of_bits <const> = { ["and"] = true, ["or"] = true, xor = true }
 
-local function check_bits(op, dtype, name)
-  if of_bits[op] and dtype.is_float then
-    fail(name, "operation '%s' of %s; expected integers", op, tostring(dtype))
+-- The function of a script takes what it likes.
+local function check_numbers(op, dtype, name)
+  if functions[op] and (dtype == bool or of_bits[op] and dtype.is_float) then
+    fail(name, "operation '%s' of %s; expected %s", op, tostring(dtype),
+      (of_bits[op] and "integers" or "numbers") .. (dtype == bool and "; write where(c, 1, 0)" or ""))
   end
 end
 
@@ -122,7 +124,7 @@ end
 
 local function prepare_scalar(v, op, f, name)
   record.check_scalar(v, "the value", name)
-  check_bits(op, internal.kernel.dtype_of(v), name)
+  check_numbers(op, internal.kernel.dtype_of(v), name)
   return internal.kernel.widened(v), nil, type(op) == "function" and checked(f, name) or f
 end
 
@@ -468,7 +470,7 @@ function M.reduce(t, op, init)
       .. "of each thread", type_name(t))
   end
   local f = operation(op, "reduce")
-  check_bits(op, t.dtype, "reduce")
+  check_numbers(op, t.dtype, "reduce")
   if init ~= nil and type(op) == "string" then
     record.check_scalar(init, "the value to begin with", "reduce")
   end
