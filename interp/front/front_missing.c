@@ -4,6 +4,7 @@
 
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
+#include "runtime/base/text.h"
 #include "front_parts.h"
 
 /* Tables in the registry, of the running trace:
@@ -70,9 +71,19 @@ void front_note_nil(lua_State *L, int key) {
   }
 }
 
+/* Has it the word nil? Not as a part of another word, as in "vanilla". */
+static bool has_nil(const char *msg) {
+  bool has = false;
+  for (const char *at = strstr(msg, "nil"); at != NULL && !has; at = strstr(at + 1, "nil")) {
+    has = (at == msg || !ct_is_word(at[-1])) && !ct_is_word(at[3]);
+  }
+  return has;
+}
+
+/* Is it about a value of nil that it does not name, and which is not the error itself, as in error(nil)? */
 static bool is_about_nil(const char *msg) {
-  bool names_it = strstr(msg, "nil value (") != NULL;
-  return !names_it && (strstr(msg, "nil") != NULL || strstr(msg, "must be a number") != NULL);
+  bool names_it = strstr(msg, "nil value (") != NULL || strstr(msg, "the error is nil") != NULL;
+  return !names_it && (has_nil(msg) || strstr(msg, "must be a number") != NULL);
 }
 
 void front_explain_nil(lua_State *L) {
