@@ -1,6 +1,6 @@
--- gradients.lua: what the tests of attention's gradients share: results under check, and their
--- difference from reference.attention in double precision.
-local backward = require "cuttle.attention_backward"
+-- gradients.lua: what the tests of attention and its gradients share: results under check, and the
+-- difference of gradients from reference.attention in double precision.
+local forward, backward = require "cuttle.attention", require "cuttle.attention_backward"
 local M = {}
 
 --- A tensor's elements, in one mode.
@@ -25,6 +25,14 @@ function M.with(options, changes)
     for name, value in pairs(list) do new[name] = value end
   end
   return new
+end
+
+--- attention with its kernel under check, which raises what it finds; and the step.
+function M.attention(Q, K, V, options)
+  local _, _, O, LSE, step = forward.prepare(Q, K, V, options)
+  step.launch.check = not device().sm
+  step.kernel(step.launch)(table.unpack(step.args))
+  return O, LSE, step
 end
 
 --- attention_backward with its kernels under check, which raises what it finds; a list.

@@ -1,7 +1,6 @@
 -- attention of f8e4m3 against reference.attention of the same numbers: on the plain template, and on
 -- Hopper's, whose errors are those of rounding probabilities to f8e4m3: not above what the reference
 -- has that rounds them, too. Scales of tensors and heads, packed sequences, masks; under check.
-local attention_of = require "cuttle.attention"
 local with = dofile "tests/support/gradients.lua".with
 
 local function narrow(shape) return randn(f8e4m3, row_major(shape)) end
@@ -15,12 +14,7 @@ local function distance(a, b)
   return math.sqrt(sum / squares)
 end
 
-local function run(Q, K, V, options)
-  local _, _, O, LSE, step = attention_of.prepare(Q, K, V, options)
-  step.launch.check = not device().sm
-  step.kernel(step.launch)(table.unpack(step.args))
-  return O, LSE
-end
+local run <const> = dofile "tests/support/gradients.lua".attention
 
 -- x as f8e4m3 has it: three bits behind the first one, and none below 2^-9.
 local function rounded(x)

@@ -1,7 +1,6 @@
 -- Masks and scores in the kernels of attention, against reference.attention, under check: each option
 -- on each template, several blocks of keys, queries that see none, packed sequences; the blocks that a
 -- window leaves out; kernels of the same function are made once.
-local attention_of <const> = require "cuttle.attention"
 manual_seed(1)
 
 local function flat(t) return view(t, layout{size(t)}):totable() end
@@ -15,12 +14,7 @@ local function distance(a, b)
   return worst
 end
 
-local function run(Q, K, V, options)
-  local _, _, O, LSE, step = attention_of.prepare(Q, K, V, options)
-  step.launch.check = not device().sm
-  step.kernel(step.launch)(table.unpack(step.args))
-  return O, LSE, step
-end
+local run <const> = dofile "tests/support/gradients.lua".attention
 
 local function agrees(Q, K, V, options, config)
   options.config, options.lse = config, true

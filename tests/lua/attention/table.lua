@@ -1,5 +1,6 @@
 -- attention's choice by results of tune: on the devices of the model, without a GPU.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local attention = require "cuttle.attention"
 local results = require "cuttle.operator_table"
 local tables = require "cuttle.attention_table"
@@ -94,10 +95,7 @@ tap.ok(counts.H200 >= 4 and counts.A100 >= 12 and counts.L40S >= 12,
 -- {====== Rows of a user ======
 
 local path = os.tmpname()
-local function write(text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local function write(text) shell.write_file(path, text) end
 local function line(device, key, config)
   return table.concat({"attention", "measured", "0.5", device, "-", key, config, ("0"):rep(16)},
     "\t") .. "\n"

@@ -1,10 +1,8 @@
 -- A file that is edited between its loading and the trace: loaded text is kept, so the kernel is what was
 -- loaded; bytecode may have only its file's name to go by.
+local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
-local function write(text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local function write(text) shell.write_file(path, text) end
 local function run(fn)
   local x = zeros(f32, 4)
   local ok, message = pcall(kernel("edited", fn){grid = 1, block = 4}, x)

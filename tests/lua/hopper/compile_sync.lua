@@ -2,10 +2,7 @@
 local tap = dofile "tests/support/tap.lua"
 local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
-local function write(text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local function write(text) shell.write_file(path, text) end
 local function run(options) return (shell.cuttle("emit %s %s", options, path)) end
 
 write [[

@@ -1,10 +1,7 @@
 -- What boxes are emitted as: it compiles for sm_90a; older devices are refused.
 local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
-local function write(text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local function write(text) shell.write_file(path, text) end
 local function run(options) return (shell.cuttle("emit %s %s", options, path)) end
 
 write [[

@@ -1,6 +1,7 @@
 -- matmul's choice by results of tune: on the devices of the model, without a GPU. Only the shape is
 -- large: matmul's view of a small product, with other extents.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local matmul = require "cuttle.matmul"
 local configs = require "cuttle.matmul_choice"
 local devices = require "cuttle.profile_device"
@@ -159,10 +160,7 @@ tap.ok(differ.A100 > 10 and differ.L40S > 5 and not differ.H200,
 -- {====== Rows of a user ======
 
 local path = os.tmpname()
-local function write(text_of_file)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text_of_file)
-end
+local function write(text_of_file) shell.write_file(path, text_of_file) end
 local function line(device, key, config, how, name)
   return table.concat({name or "matmul", how or "measured", "0.5", device, "-", key, config,
     ("0"):rep(16)}, "\t") .. "\n"

@@ -4,6 +4,7 @@
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
 local compiled = dofile "tests/support/compiled.lua"
+local shell = dofile "tests/support/shell.lua"
 
 local function integers(dtype, t, seed)
   for l = 0, (rank(t) > 2 and size(t, 2) or 1) - 1 do
@@ -87,9 +88,7 @@ end
 
 local script <const> = os.tmpname()
 local function emit(sm, text)
-  local file <close> = assert(io.open(script, "w"))
-  file:write(text)
-  file:close()
+  shell.write_file(script, text)
   return (compiled(sm, "tcgen05", script))
 end
 local large <const> = [[

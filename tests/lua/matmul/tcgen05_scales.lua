@@ -4,6 +4,7 @@
 -- needs sm_100a
 local tap = dofile "tests/support/tap.lua"
 local compiled = dofile "tests/support/compiled.lua"
+local shell = dofile "tests/support/shell.lua"
 local rows = require "cuttle.rows"
 
 local function nvfp4(x)
@@ -121,9 +122,7 @@ end
 
 local script <const> = os.tmpname()
 local function emit(sm, text)
-  local file <close> = assert(io.open(script, "w"))
-  file:write(text)
-  file:close()
+  shell.write_file(script, text)
   return (compiled(sm, "tcgen05 with scales", script))
 end
 local product <const> = [[

@@ -7,10 +7,7 @@ local script = os.tmpname()
 
 local quote = shell.quote
 
-local function write(text)
-  local file <close> = assert(io.open(script, "wb"))
-  file:write(text)
-end
+local function write(text) shell.write_file(script, text) end
 
 -- stdout, stderr behind it, and the exit code.
 local function run(arguments, environment)

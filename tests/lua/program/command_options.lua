@@ -13,11 +13,7 @@ local function write(name, text)
   return path
 end
 
-local function exists(path)
-  local file = io.open(path)
-  if file then file:close() end
-  return file ~= nil
-end
+local exists = shell.exists
 
 -- stdout and stderr in the folder, together, and the exit code.
 local function run(arguments)

@@ -3,6 +3,7 @@
 -- mode and rule; the same script gives the same bytes; and a launch gives the driver what the
 -- interpreter's launch gives it. The driver is played by tests/export/recorder.c.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
 local f = dofile "tests/support/folder.lua"
 local folder, run, write, read = f.path, f.run, f.write, f.read
@@ -583,10 +584,7 @@ end
 
 local libraries = cuttle:match "^(.*)/[^/]*$"
 local core, headers = libraries .. "/libcuttle_core.a", libraries .. "/include/cuttle/ct.h"
-local function exists(path)
-  local file = io.open(path)
-  return file ~= nil and file:close()
-end
+local exists = shell.exists
 if not exists(core) or not exists(headers)
   or os.execute(("nm '%s' 2>/dev/null | grep -q __asan_init"):format(core)) then
   tap.skip("the CPU twin", "there is no libcuttle_core.a, or a sanitized one")

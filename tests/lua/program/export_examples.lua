@@ -2,6 +2,7 @@
 -- exported: in a folder with nothing else and without an environment they build with a C compiler
 -- alone, a launch says that there is no device, and the CPU twin has the bits of the process.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local cuttle, here = arg[-1], arg[0]:match "^(.*)tests/lua/" or "./"
 local f = dofile "tests/support/folder.lua"
 local folder, run, write = f.path, f.run, f.write
@@ -36,10 +37,7 @@ local function has(command)
   return (os.execute(("command -v %s > /dev/null 2>&1"):format(command:match "^%S+")))
 end
 
-local function exists(path)
-  local file = io.open(path)
-  return file ~= nil and file:close()
-end
+local exists = shell.exists
 local libraries = cuttle:match "^(.*)/[^/]*$"
 local core = libraries .. "/libcuttle_core.a"
 local has_core = exists(core) and exists(libraries .. "/include/cuttle/ct.h")

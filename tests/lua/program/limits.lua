@@ -17,10 +17,7 @@ local function is(name, want, want_code, out, code)
     ("exit code %d\ngot: %s\nexpected: %s"):format(code, out, want))
 end
 
-local function write(text)
-  local file <close> = assert(io.open(script, "w"))
-  file:write(text)
-end
+local function write(text) shell.write_file(script, text) end
 
 local launch = "-e 'kernel(function(x) x[0] = 1 end){grid = 1, block = 1}(zeros(f32, 1))'"
 is("threads of the CPU engine", "", 0, run("CUTTLE_THREADS=1024", launch))

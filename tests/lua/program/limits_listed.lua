@@ -1,5 +1,6 @@
 -- tests/limits.lua lists every MAX of the sources, and nothing else; the tests that it names are there.
 local tap = dofile "tests/support/tap.lua"
+local shell = dofile "tests/support/shell.lua"
 local limits = dofile "tests/limits.lua"
 local listed = {}
 
@@ -8,10 +9,7 @@ local function add(name)
   listed[name] = true
 end
 
-local function exists(path)
-  local file = io.open(path)
-  return file ~= nil and file:close()
-end
+local exists = shell.exists
 
 for _, kind in ipairs { "refuses", "goes_on" } do
   for path, names in pairs(limits[kind]) do

@@ -5,10 +5,7 @@ local cuttle = arg[-1]
 local folder = shell.folder()
 local script, out = folder .. "/k.lua", folder .. "/out"
 
-local function write(text)
-  local file <close> = assert(io.open(script, "wb"))
-  file:write(text)
-end
+local function write(text) shell.write_file(script, text) end
 
 local function read()
   local file <close> = io.open(out, "rb")

@@ -4,10 +4,7 @@ local shell = dofile "tests/support/shell.lua"
 local folder = shell.folder()
 local path = folder .. "/a file"
 
-local function read()
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read("a")
-end
+local function read() return shell.read_file(path) end
 
 tap.is(write_file(path, "one\0two"), true, "a new file")
 tap.is(read(), "one\0two", "has all bytes")

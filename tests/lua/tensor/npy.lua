@@ -1,4 +1,5 @@
 -- .npy files: both orders, all types, strides that are not compact; broken files.
+local shell = dofile "tests/support/shell.lua"
 local path = os.tmpname()
 local function round_trip(t)
   save_npy(path, t)
@@ -25,14 +26,8 @@ print(round_trip(from_table(bool, {true, false})):totable()[1]) -- expect: true
 print(round_trip(arange(i32, 5)).layout)                     -- expect: 5:1
 print(round_trip(zeros(f32, {0, 3})).layout)                 -- expect: (0,3):(3,1)
 
-local function write(bytes)
-  local f <close> = assert(io.open(path, "wb"))
-  f:write(bytes)
-end
-local function read()
-  local f <close> = assert(io.open(path, "rb"))
-  return f:read("a")
-end
+local function write(bytes) shell.write_file(path, bytes) end
+local function read() return shell.read_file(path) end
 local function try(f, ...)
   print((select(2, pcall(f, ...)):gsub("^[^:]*:%d+: ", ""):gsub(path, "a.npy", nil, true)))
 end

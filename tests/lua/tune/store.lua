@@ -1,5 +1,6 @@
 -- The file of results: what is written is read, one result for each device, driver, source and key;
 -- what is no result stays; two files merge line by line.
+local shell = dofile "tests/support/shell.lua"
 local store = require "cuttle.store"
 local path = os.tmpname()
 
@@ -14,10 +15,7 @@ local function show(rows)
   return #parts .. ": " .. table.concat(parts, "; ")
 end
 
-local function text_of()
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local function text_of() return shell.read_file(path) end
 
 os.remove(path)
 print(show(store.read(path)))              -- expect: 0:

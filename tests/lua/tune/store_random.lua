@@ -1,5 +1,6 @@
 -- Files of results after random damage. What is read is a result, every other line stays, and what
 -- is added is found again.
+local shell = dofile "tests/support/shell.lua"
 local store = require "cuttle.store"
 local SEED <const>, ROUNDS <const> = 1, 300
 local path = os.tmpname()
@@ -36,10 +37,7 @@ local function changed(text)
   return text
 end
 
-local function file_with(text)
-  local file <close> = assert(io.open(path, "wb"))
-  file:write(text)
-end
+local function file_with(text) shell.write_file(path, text) end
 
 local function is_result(row)
   local is_known = row.how == "measured" or row.how == "partial" or row.how == "predicted"
