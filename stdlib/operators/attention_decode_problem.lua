@@ -22,8 +22,8 @@ local arguments = require "cuttle.arguments"
 local overlap = require "cuttle.overlap"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
-local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
+local operands = require "cuttle.attention_operands"
 local M = {}
 
 local op = "attention_decode"
@@ -37,19 +37,13 @@ local known_options <const> =
 
 -- {====== Tensors ======
 
-local function given(t) return tostring(shape(t.tensor)) end
+local arranged <const>, given <const>, rows_first <const> = operands.arranged, operands.given,
+  operands.rows_first
 
--- A tensor with modes of these names, of one stride each, on the device of Q.
+-- An operand, on the device of Q, if that is known.
 local function operand(x, name, modes, q)
-  arguments.check_tensor(op, x, name, ("(%s)"):format(modes), op .. " launches kernels itself")
-  local t = arguments.describe(op, x, name)
-  local _, n_modes = modes:gsub("[^,]+", "")
-  if #t.extent ~= n_modes then
-    fail("%s is %s; expected %d modes, (%s)", name, x.layout, n_modes, modes)
-  end
-  if q and x.device ~= q.tensor.device then
-    fail("%s is on %s but Q is on %s; expected all on one device", name, x.device, q.tensor.device)
-  end
+  local t = operands.read(op, x, name, modes)
+  if q then operands.check_device(op, t, q) end
   return t
 end
 
@@ -61,20 +55,7 @@ local function check_extents(t, extents, why)
   end
 end
 
-local function check_type(t, dtype)
-  if t.tensor.dtype ~= dtype then
-    fail("%s is %s; expected %s", t.name, t.tensor.dtype, dtype)
-  end
-end
-
--- The tensor with these modes.
-local function arranged(t, places)
-  local extent, stride = {}, {}
-  for i, at in ipairs(places) do extent[i], stride[i] = t.extent[at] or 1, t.stride[at] or 0 end
-  return view(t.tensor, layout(extent, stride))
-end
-
-local function rows_first(t) return arranged(t, { 3, 4, 2, 1 }) end
+local function check_type(t, dtype) operands.check_type(op, t, dtype) end
 
 -- {====== Operands ======
 
@@ -121,7 +102,7 @@ local function whole_keys(q, k, rope)
 end
 
 local function check_heads(q, k, v, rope)
-  shapes.check_heads(fail, q, whole_keys(q, k, rope), given)
+  operands.check_heads(op, q, whole_keys(q, k, rope))
   check_extents(v, places_of(k), " and a depth, as K is " .. given(k))
 end
 
@@ -169,10 +150,8 @@ local function read_table(q, k, options)
     end
     return nil, k.extent[3]
   end
-  local t = operand(options.block_table, "block_table", "B,n", q)
-  check_type(t, i32)
+  local t = operands.read_table(op, options.block_table, q, k)
   check_extents(t, { q.extent[1] })
-  if k.extent[3] == 0 then fail("K is %s; a page needs at least one key", given(k)) end
   if t.extent[2] == 0 then
     fail("block_table is %s; a sequence needs at least one page", given(t))
   end
@@ -336,15 +315,9 @@ local function are_columns(K, V)
 end
 
 local function new_problem(q, k, v, options)
-  local depth = q.extent[4]
-  return { dtype = q.tensor.dtype, kv_dtype = k.tensor.dtype, device = q.tensor.device,
-           batches = q.extent[1], heads = q.extent[2], kv_heads = k.extent[2],
-           group = q.extent[2] // k.extent[2], n_q = q.extent[3], depth = depth,
-           depth_k = k.extent[4], depth_v = v.extent[4], causal = options.causal or false,
-           lazy = options.lazy or false,
-           scale = options.scale or 1 / math.sqrt(depth), config = options.config,
-           bits = options.bits, stream = options.stream, Q = rows_first(q), K = rows_first(k),
-           V = rows_first(v) }
+  local p = operands.problem(q, k, v, options)
+  p.kv_dtype, p.group, p.depth_k = k.tensor.dtype, p.heads // p.kv_heads, k.extent[4]
+  return p
 end
 
 --- The problem of attention_decode(Q, K, V, options), for messages of `who`.
@@ -374,8 +347,6 @@ function M.read(who, Q, K, V, options)
   check_apart(o, { q, k, v, lse, rope })
   if lse then check_apart(lse, { q, k, v, rope }) end
   p.O, p.LSE = rows_first(o), lse and arranged(lse, { 3, 2, 1 })
-  if is_flat and lse then p.LSE = view(p.lse, layout({ 1, p.heads, p.batches },
-    { 0, lse.stride[2], lse.stride[1] })) end
   return p
 end
 

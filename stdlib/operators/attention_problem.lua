@@ -17,8 +17,8 @@ local tiles = require "cuttle.tiles"
 local arguments = require "cuttle.arguments"
 local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score_options"
-local shapes = require "cuttle.attention_shapes"
 local on_device = require "cuttle.operator_device"
+local operands = require "cuttle.attention_operands"
 local M = {}
 
 local op = "attention"
@@ -50,19 +50,9 @@ end
 
 -- {====== Tensors ======
 
-local function check_tensor(x, name)
-  arguments.check_tensor(op, x, name, "(B,H,S,D)", "attention launches kernels itself")
-end
+local as_given <const> = operands.given
 
--- An operand of as many modes as Q, or LSE of one mode less.
-local function operand(x, name, modes)
-  check_tensor(x, name)
-  local t = arguments.describe(op, x, name)
-  if #t.extent ~= #modes then
-    fail("%s is %s; expected %d modes, (%s)", name, x.layout, #modes, table.concat(modes, ","))
-  end
-  return t
-end
+local function operand(x, name, modes) return operands.read(op, x, name, modes) end
 
 -- The modes (H,S,D), and B before them where there are batches, of an operand.
 local function with_batches(t)
@@ -72,8 +62,6 @@ local function with_batches(t)
   t.batched = true
   return t
 end
-
-local function as_given(t) return tostring(shape(t.tensor)) end
 
 local function check_shapes(q, k, v, has_pages)
   if has_pages and v.extent[1] ~= k.extent[1] then
@@ -85,7 +73,7 @@ local function check_shapes(q, k, v, has_pages)
     fail("K is %s and V is %s; they must have the same heads and the same length S", as_given(k),
       as_given(v))
   end
-  shapes.check_heads(fail, q, k, as_given)
+  operands.check_heads(op, q, k)
   if v.extent[4] == 0 then
     fail("V is %s; the last mode, the depth of a value, must be at least 1", as_given(v))
   end
@@ -96,10 +84,8 @@ local function check_types(q, k, v)
   for _, t in ipairs { k, v } do
     if t.tensor.dtype ~= dtype then
       fail("Q is %s but %s is %s; the element types must be equal", dtype, t.name, t.tensor.dtype)
-    elseif t.tensor.device ~= q.tensor.device then
-      fail("Q is on %s but %s is on %s; expected all on one device", q.tensor.device, t.name,
-        t.tensor.device)
     end
+    operands.check_device(op, t, q)
   end
   if not dtype.is_float then
     fail("the elements are %s; expected a float type", dtype)
@@ -121,7 +107,7 @@ end
 
 -- A tensor of the shape of `like`.
 local function operand_like(like, t, name)
-  local r = operand(t, name, #like.given == 3 and { "H", "S", "D" } or { "B", "H", "S", "D" })
+  local r = operand(t, name, #like.given == 3 and "H,S,D" or "B,H,S,D")
   check_same(r, like)
   return r
 end
@@ -146,7 +132,7 @@ local function like_O(q, v)
 end
 
 local function lse_of(q, lse, name)
-  local t = operand(lse, name, #q.given == 3 and { "H", "S" } or { "B", "H", "S" })
+  local t = operand(lse, name, #q.given == 3 and "H,S" or "B,H,S")
   check_same(t, q)
   if lse.dtype ~= f32 and lse.dtype ~= f64 then
     fail("%s is %s; expected f32", name, lse.dtype)
@@ -170,17 +156,10 @@ local function to_lse(q, lse)
   return t
 end
 
-local function check_device(t, q)
-  if t.tensor.device ~= q.tensor.device then
-    fail("%s is on %s but Q is on %s; expected all on one device", t.name, t.tensor.device,
-      q.tensor.device)
-  end
-end
-
 -- The inputs begin with Q.
 local function check_results(results, inputs)
   for _, r in ipairs(results) do
-    check_device(r, inputs[1])
+    operands.check_device(op, r, inputs[1])
     arguments.check_apart(op, r, inputs)
   end
 end
@@ -234,20 +213,6 @@ local function to_sequences(q, k, options)
   return list
 end
 
--- The pages (n,B) of each sequence, and a page's keys.
-local function read_table(q, k, options)
-  local t = operand(options.block_table, "block_table", { "B", "n" })
-  if t.tensor.dtype ~= i32 then fail("block_table is %s; expected i32", t.tensor.dtype) end
-  if t.tensor.device ~= q.tensor.device then
-    fail("block_table is on %s but Q is on %s; expected all on one device", t.tensor.device,
-      q.tensor.device)
-  elseif k.extent[3] == 0 then
-    fail("K is %s; a page needs at least one key", as_given(k))
-  end
-  return view(t.tensor, layout({ t.extent[2], t.extent[1] }, { t.stride[2], t.stride[1] })),
-    k.extent[3]
-end
-
 -- The same as to_sequences where keys are in pages.
 local function to_paged_sequences(q, pages, page_size, options)
   if options.cu_seqlens_k ~= nil then
@@ -283,18 +248,11 @@ end
 
 -- {====== The canonical problem ======
 
--- The tensor with its modes (B,H,S,D) in the order of `places`.
-local function arranged(t, places)
-  local extent, stride = {}, {}
-  for i, at in ipairs(places) do extent[i], stride[i] = t.extent[at], t.stride[at] end
-  return view(t.tensor, layout(extent, stride))
-end
-
 -- The operands Q, K and V, checked.
 local function read_operands(Q, K, V, has_pages)
-  check_tensor(Q, "Q")
-  local modes = (rank(Q) == 3 or has_pages) and { "H", "S", "D" } or { "B", "H", "S", "D" }
-  local of_keys = has_pages and { "pages", "H", "S", "D" } or modes
+  arguments.check_tensor(op, Q, "Q", "(B,H,S,D)", op .. " launches kernels itself")
+  local modes = (rank(Q) == 3 or has_pages) and "H,S,D" or "B,H,S,D"
+  local of_keys = has_pages and "pages,H,S,D" or modes
   local q, k, v = operand(Q, "Q", modes), operand(K, "K", of_keys), operand(V, "V", of_keys)
   for _, t in ipairs { q, k, v } do t.given = table.move(t.extent, 1, #t.extent, 1, {}) end
   check_types(q, k, v)
@@ -309,25 +267,19 @@ end
 -- Of a tensor (B,H,S,D), or (H,S,D): (S,D,H,B).
 local function rows_first(t)
   t.batched = #t.extent == 4
-  return arranged(with_batches(t), { 3, 4, 2, 1 })
+  return operands.rows_first(with_batches(t))
 end
 
 local function lse_rows_first(t)
   t.batched = #t.extent == 3
-  return arranged(with_batches(t), { 3, 2, 1 })
+  return operands.arranged(with_batches(t), { 3, 2, 1 })
 end
 
 local function problem_of(q, k, v, sequences, options)
-  local depth = q.extent[4]
-  return { dtype = q.tensor.dtype, device = q.tensor.device, batches = q.extent[1],
-           heads = q.extent[2], kv_heads = k.extent[2], depth = depth, depth_v = v.extent[4],
-           sequences = sequences,
-           n_q = sequences and longest(sequences, "n_q") or q.extent[3],
-           n_k = sequences and longest(sequences, "n_k") or k.extent[3],
-           causal = options.causal or false, lazy = options.lazy or false,
-           scale = options.scale or 1 / math.sqrt(depth), config = options.config,
-           bits = options.bits, stream = options.stream, Q = rows_first(q), K = rows_first(k),
-           V = rows_first(v) }
+  local p = operands.problem(q, k, v, options)
+  p.sequences, p.n_k = sequences, k.extent[3]
+  if sequences then p.n_q, p.n_k = longest(sequences, "n_q"), longest(sequences, "n_k") end
+  return p
 end
 
 --- The problem of attention(Q, K, V, options), for messages of `who`.
@@ -341,7 +293,8 @@ function M.read(who, Q, K, V, options)
   local q, k, v = read_operands(Q, K, V, has_pages)
   local pages, page_size, sequences
   if has_pages then
-    pages, page_size = read_table(q, k, options)
+    local own = operands.read_table(op, options.block_table, q, k)
+    pages, page_size = operands.arranged(own, { 2, 1 }), k.extent[3]
     sequences = to_paged_sequences(q, pages, page_size, options)
   else
     sequences = to_sequences(q, k, options)
@@ -373,12 +326,9 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   op = who
   options = read_options(options, gradient_options)
   local q, k, v = read_operands(Q, K, V)
-  check_tensor(dO, "dO")
-  check_tensor(O, "O")
   if LSE == nil then
     fail("LSE is missing; expected the tensor that attention(Q, K, V, {lse = true}) returns second")
   end
-  check_tensor(LSE, "LSE")
   local given = given_gradients(options.out)
   local like = like_O(q, v)
   local o, grad = operand_like(like, O, "O"), operand_like(like, dO, "dO")
@@ -388,7 +338,7 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   if dO.dtype ~= Q.dtype then
     fail("Q is %s but dO is %s; the element types must be equal", Q.dtype, dO.dtype)
   end
-  for _, t in ipairs { grad, o, lse } do check_device(t, q) end
+  for _, t in ipairs { grad, o, lse } do operands.check_device(op, t, q) end
   for i, r in ipairs(results) do
     check_results({ r }, { q, k, v, o, grad, lse, table.unpack(results, 1, i - 1) })
   end
