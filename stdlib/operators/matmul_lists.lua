@@ -86,8 +86,8 @@ local function check_apart(A, B, C)
     end
     return all
   end
-  local read = table.move(flat(B, "B"), 1, #B, #A + 1, flat(A, "A"))
-  arguments.check_all_apart("matmul", flat(C, "C"), read)
+  local inputs = table.move(flat(B, "B"), 1, #B, #A + 1, flat(A, "A"))
+  arguments.check_all_apart("matmul", flat(C, "C"), inputs)
 end
 
 -- The steps, and every C.

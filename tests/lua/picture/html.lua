@@ -10,7 +10,8 @@ print(page:match("<title>(.-)</title>")) -- expect: zipped_divide((8,8):(8,1), (
 -- What the title says is not said again.
 local function headings(text)
   local found = {}
-  for heading in text:match('"derived":(%b[])'):gmatch '%["([^"]*)"' do found[#found + 1] = heading end
+  local derived = text:match '"derived":(%b[])'
+  for heading in derived:gmatch '%["([^"]*)"' do found[#found + 1] = heading end
   return table.concat(found, " ")
 end
 print(headings(page))                                          -- expect: How Result
