@@ -57,13 +57,13 @@ const char *ct_nvrtc_read_arch(const char *text, int *sm, char arch[16]) {
   char *end;
   long n = strtol(text, &end, 10);
   bool has_suffix = (*end == 'a' || *end == 'f') && end[1] == '\0';
-  if (end == text || (*end != '\0' && !has_suffix) || n < 0 || n > MAX_SM) {
+  if (*text < '0' || *text > '9' || (*end != '\0' && !has_suffix) || n > MAX_SM) {
     return NULL;
   }
   *sm = (int)n;
   ct_nvrtc_arch(*sm, arch);
   if (has_suffix) {
-    snprintf(arch, 16, "sm_%s", text);
+    snprintf(arch, 16, "sm_%d%s", *sm, end);
   }
   return end;
 }

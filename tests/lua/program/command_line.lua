@@ -87,6 +87,9 @@ twin(int* __restrict__ x) {  // TWIN:1
 check("--sm with a suffix", "emit --compile --sm=90b " .. twin,
   "cuttle: --sm=90b is not a compute capability; 90 and 90a stand for 9.0; see cuttle emit "
   .. "--help\n", 2)
+check("--sm with a sign", "emit --compile --sm=+90a " .. twin,
+  "cuttle: --sm=+90a is not a compute capability; 90 and 90a stand for 9.0; see cuttle emit "
+  .. "--help\n", 2)
 check("--sm that does not exist", "emit --sm=900 " .. twin,
   "cuttle: --sm: 900 is not a compute capability; 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, "
   .. "88, 89, 90, 100, 101, 103, 110, 120 or 121 was expected, 90 for 9.0; see cuttle emit "
