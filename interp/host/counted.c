@@ -58,6 +58,22 @@ int counted_most(lua_State *L) {
   return ar.isvararg ? INT_MAX : ar.nparams;
 }
 
+/* Upvalues as of counted, and the name of the type whose method it is. */
+static int method_in_lua(lua_State *L) {
+  const char *type = lua_tostring(L, lua_upvalueindex(4));
+  const char *name = lua_tostring(L, lua_upvalueindex(2));
+  int n = lua_gettop(L);
+  bool is_own = n > 0 && luaL_getmetafield(L, 1, "__name") == LUA_TSTRING &&
+                strcmp(lua_tostring(L, -1), type) == 0;
+  lua_settop(L, n);
+  if (!is_own) {
+    return diag_error(L,
+                      "%s: it is called on %s; write t:%s(...), with a colon, for a t of type %s",
+                      name, diag_push_kind(L, 1), name, type);
+  }
+  return counted_in_lua(L);
+}
+
 /* __newindex of a table of methods: one in Lua that would ignore arguments counts them. */
 static int set_method(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE); /* scripts get this function from a metatable */
@@ -66,7 +82,8 @@ static int set_method(lua_State *L) {
   if (n < INT_MAX) {
     lua_pushvalue(L, 2);
     lua_pushinteger(L, n);
-    lua_pushcclosure(L, counted_in_lua, 3);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushcclosure(L, method_in_lua, 4);
   }
   lua_rawset(L, 1);
   return 0;
@@ -83,7 +100,8 @@ static int close_methods(lua_State *L) {
   lua_getmetatable(L, 3);
   lua_pushvalue(L, 2);
   lua_setfield(L, -2, FIELDS);
-  lua_pushcfunction(L, set_method);
+  lua_pushvalue(L, 1);
+  lua_pushcclosure(L, set_method, 1);
   lua_setfield(L, -2, "__newindex");
   return 0;
 }

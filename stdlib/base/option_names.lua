@@ -37,10 +37,13 @@ end
 
 -- {====== Values ======
 
+--- What messages call a value.
 local function shown(value)
   if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
   return type(value) == "string" and ("'%s'"):format(value) or "a " .. type_name(value)
 end
+
+M.shown = shown
 
 local function check_value(op, name, value, reader)
   local ok, expected = reader(value)

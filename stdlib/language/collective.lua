@@ -466,8 +466,8 @@ end
 
 function M.reduce(t, op, init)
   if type_name(t) ~= "tensor" then
-    fail("reduce", "argument 1 is of type %s; a tensor was expected, and block_reduce has one value "
-      .. "of each thread", type_name(t))
+    fail("reduce", "argument 1 is of type %s; a tensor was expected, and block_reduce has one "
+      .. "value of each thread", type_name(t))
   end
   local f = operation(op, "reduce")
   check_numbers(op, t.dtype, "reduce")

@@ -190,7 +190,7 @@ function TiledCopy:get_slice(i)
 end
 
 local function partition(thr, x, side, op)
-  tiles.check_part(thr, x, thr_type, op)
+  tiles.check_part(x, op)
   local all = tidfrg(thr.copy, x, thr.copy[side], op)
   local n_rests = rank(get_mode(all.layout or all, 2))
   local rests = n_rests == 1 and ANY or tiles.wildcards(n_rests) -- as CuTe: (V,(RestM)) of one mode
@@ -198,7 +198,7 @@ local function partition(thr, x, side, op)
 end
 
 local function retile_of(thr, x, op)
-  tiles.check_part(thr, x, thr_type, op)
+  tiles.check_part(x, op)
   return retile(thr.copy, x)
 end
 

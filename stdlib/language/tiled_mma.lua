@@ -376,12 +376,12 @@ end
 for letter in pairs(operands) do
   local partition, fragment = "partition_" .. letter, "partition_fragment_" .. letter
   ThrMMA[partition] = function(self, x)
-    tiles.check_part(self, x, thr_type, partition)
+    tiles.check_part(x, partition)
     return tiles.of_thread(self.thread, cosize(self.mma.thr_layout_vmnk),
       part_of(self.mma, letter, x, self.thr_vmnk, partition))
   end
   ThrMMA[fragment] = function(self, x)
-    tiles.check_part(self, x, thr_type, fragment)
+    tiles.check_part(x, fragment)
     local part = part_of(self.mma, letter, x, self.thr_vmnk, fragment)
     return fragment_of(self.mma, letter, part, fragment)
   end

@@ -88,10 +88,7 @@ end
 -- That the call is one of the rank whose function runs, in its own coroutine.
 local function check_running(r, op)
   local run = runs[r]
-  if getmetatable(r) ~= rank_type then
-    tiles.fail(op, "argument 1 is of type %s; a rank was expected: write r:%s(...)",
-      tiles.type_name(r), op)
-  elseif not run or not run.tasks[r.rank] or run.is_over then
+  if not run or not run.tasks[r.rank] or run.is_over then
     tiles.fail(op, "m:run of this rank has ended; call it inside the function")
   elseif internal.launch.rank() ~= r.rank then
     tiles.fail(op, "rank %s calls it with the object of rank %d; use the function's own argument",

@@ -6,6 +6,8 @@ local epilogue = require "cuttle.gemm_epilogue"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
 local lists = require "cuttle.lists"
+local option_names = require "cuttle.option_names"
+local tiles = require "cuttle.tiles"
 local on_device = require "cuttle.operator_device"
 local M = {}
 
@@ -13,6 +15,14 @@ local COLUMN <const> = 4 -- sums, that columns begin at multiples of: 16 bytes, 
 local ROWS <const>, COLUMNS <const>, RUN <const> = 128, 8, 4 -- of a block of the second kernel
 
 -- {====== Into how many parts ======
+
+--- The option `split` of a product is a number of parts that divides K.
+function M.check(p, wanted)
+  if math.type(wanted) ~= "integer" or wanted < 1 or p.k % wanted ~= 0 then
+    tiles.fail("matmul", "split is %s; expected a number of parts that divides K = %d",
+      option_names.shown(wanted), p.k)
+  end
+end
 
 -- A tile that keeps a part of a multiprocessor busy, the least K of a part that is worth it, and
 -- how many such tiles a multiprocessor has at one time.

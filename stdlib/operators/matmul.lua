@@ -209,9 +209,8 @@ local function is_whole(p) return p.groups or p.nested or is_deep(p) end
 -- Into how many parts K is cut.
 local function parts_of(p, wanted)
   if wanted == nil then return is_whole(p) and 1 or split.parts(p) end
-  if math.type(wanted) ~= "integer" or wanted < 1 or p.k % wanted ~= 0 then
-    fail("split is %s; expected a number of parts that divides K = %d", wanted, p.k)
-  elseif wanted > 1 and p.groups then
+  split.check(p, wanted)
+  if wanted > 1 and p.groups then
     fail("split is %d, but there are groups; only K of a single product is split", wanted)
   elseif wanted > 1 and p.nested then
     fail("split is %d, but a mode of A, B or C has more than one stride; only K of matrices with "

@@ -167,6 +167,7 @@ function M.contract(p, options)
   if is_exact(p) then
     contract.parts = options.split or (p.groups or p.nested) and 1 or split.parts(p)
   elseif options.split and p.k > 0 then
+    split.check(p, options.split)
     local other = { table.unpack(order) }
     other[#other] = splits_level(options.split)
     bits.check_order("matmul", ("split = %s"):format(options.split), other, contract)
