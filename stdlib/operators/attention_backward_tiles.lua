@@ -52,12 +52,7 @@ function M.own_block(variant, group)
   return one(tile), one(head), one(batch)
 end
 
--- Tiles of a tensor (S,D,H,B) for TMA, from row `first` on, nil: 0.
-function M.boxes(t, tiler, first)
-  local coords = tma_tensor(t)
-  if first ~= nil then coords = domain_offset({first, 0, 0, 0}, coords) end
-  return tile(coords, tiler, {_, _})
-end
+M.boxes = require "cuttle.attention_hopper_store".boxes
 
 function M.of_first_lane(x) return shfl_idx(x, 0) end
 

@@ -4,6 +4,8 @@
 -- how many blocks are seen in part, how many whole, and their numbers: first those in part, the
 -- last block first, then those that are whole. It names at least one block. Heads and sequences
 -- that no function tells apart share lists.
+local paged = require "cuttle.attention_pages"
+local scales = require "cuttle.attention_scales"
 local scores = require "cuttle.attention_score"
 local tables = require "cuttle.attention_tiles"
 local on_device = require "cuttle.operator_device"
@@ -121,6 +123,14 @@ end
 function M.operands(p, variant)
   if not (variant.score and variant.score.is_scattered) then return scores.operands(p) end
   return M.list(p, variant), scores.operands(p)
+end
+
+--- The last arguments of kernels of attention: the pages, the scales, and those.
+function M.last_operands(p, variant)
+  local list = table.pack(paged.operands(p))
+  for _, x in ipairs { scales.operands(p) } do list[#list + 1] = x end
+  for _, x in ipairs { M.operands(p, variant) } do list[#list + 1] = x end
+  return table.unpack(list)
 end
 
 --- What M.operands returned: the list, or nil, and the operands.

@@ -431,14 +431,6 @@ local function n_blocks_of(p)
   return devices.n_sms(device())
 end
 
--- The last arguments, from the pages on.
-local function last_operands(p, variant)
-  local list = table.pack(paged.operands(p))
-  for _, x in ipairs { scales.operands(p) } do list[#list + 1] = x end
-  for _, x in ipairs { blocks.operands(p, variant) } do list[#list + 1] = x end
-  return table.unpack(list)
-end
-
 function M.plan(p, kernel, variant)
   local n = n_blocks_of(p)
   local shape = { rows = variant.rows, keys = variant.keys, group_rows = ROWS }
@@ -448,7 +440,7 @@ function M.plan(p, kernel, variant)
            args = { tma.mapped(p.Q, 2), tma.mapped(p.K, 2), tma.mapped(p.V, 2),
                     tma.mapped(p.O, 2), p.LSE or none,
                     tables.table_of(p, shape, n), u32(p.heads), p.heads // p.kv_heads,
-                    scores.factor(p), last_operands(p, variant) } }
+                    scores.factor(p), blocks.last_operands(p, variant) } }
 end
 
 return M

@@ -22,9 +22,7 @@ local WARP <const>, ATOM_ROWS <const>, WIDE <const> = 32, 16, 8 -- WIDE: element
 local AHEAD <const> = 1 -- pieces of an operand in registers before they are multiplied
 local LINE <const> = 64 -- elements of a line of shared memory, which has all banks once
 
-local atoms <const> = {
-  f16 = "SM80_16x8x16_F32F16F16F32_TN", bf16 = "SM80_16x8x16_F32BF16BF16F32_TN",
-}
+local atoms <const> = decode_tiles.atoms
 
 local function atom_of(config, dtype) return (config.atoms or atoms)[dtype.name] end
 
@@ -412,13 +410,6 @@ function M.make(variant)
   end, {min_blocks = variant.min_blocks, emission = variant.emission})
 end
 
--- The last arguments, from the pages on.
-local function last_operands(p, variant)
-  local list = table.pack(paged.operands(p))
-  for _, x in ipairs { blocks.operands(p, variant) } do list[#list + 1] = x end
-  return table.unpack(list)
-end
-
 function M.plan(p, kernel, variant)
   local shape = { rows = variant.rows, keys = variant.keys, group_rows = variant.rows }
   local tiles = tables.table_of(p, shape)
@@ -426,7 +417,7 @@ function M.plan(p, kernel, variant)
   return { kernel = kernel,
            launch = { grid = size(tiles, 2), block = n_threads(variant), stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tiles, u32(p.heads),
-                    p.heads // p.kv_heads, scores.factor(p), last_operands(p, variant) } }
+                    p.heads // p.kv_heads, scores.factor(p), blocks.last_operands(p, variant) } }
 end
 
 return M

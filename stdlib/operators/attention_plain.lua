@@ -2,6 +2,7 @@
 -- warp has ROWS queries; a block's warps share blocks of keys and values. Each lane has one key of
 -- the block for the scores, and every 32nd column of the sums.
 local internal = ...
+local blocks = require "cuttle.attention_blocks"
 local paged = require "cuttle.attention_pages"
 local scales_of = require "cuttle.attention_scales"
 local scores_of = require "cuttle.attention_score"
@@ -202,14 +203,6 @@ function M.make(variant)
   end)
 end
 
--- The last arguments.
-local function last_operands(p)
-  local list = table.pack(paged.operands(p))
-  for _, x in ipairs { scales_of.operands(p) } do list[#list + 1] = x end
-  for _, x in ipairs { scores_of.operands(p) } do list[#list + 1] = x end
-  return table.unpack(list)
-end
-
 --- The kernel's launch and arguments for a problem. What is not there is of one element.
 function M.plan(p, kernel)
   local n_sequences = p.sequences and #p.sequences or p.batches
@@ -218,7 +211,7 @@ function M.plan(p, kernel)
            launch = { grid = { cdiv(p.n_q, TILE), p.heads, n_sequences }, block = LANES * WARPS,
                       stream = p.stream },
            args = { p.Q, p.K, p.V, p.O, p.LSE or none, tables.spans(p), p.heads // p.kv_heads,
-                    scores_of.factor(p), last_operands(p) } }
+                    scores_of.factor(p), blocks.last_operands(p, {}) } }
 end
 
 return M
