@@ -66,15 +66,8 @@ local function output_of(command, ...)
   return text, code or 0
 end
 
-local function read(path)
-  local file <close> = assert(io.open(path))
-  return file:read "a"
-end
-
-local function write(path, text)
-  local file <close> = assert(io.open(path, "w"))
-  file:write(text)
-end
+local shell = dofile "scripts/shell.lua"
+local read <const>, write <const> = shell.read_file, shell.write_file
 
 local folder = output_of("mktemp -d"):match "[^\n]+"
 

@@ -5,17 +5,13 @@
 -- kind only, the right one none, and each kind needs one such pair. Without a path it returns the
 -- text, and the number of pairs; tests/lua/program/findings_page.lua looks at them.
 local kinds = require("cuttle.findings").kinds
+local shell = dofile "scripts/shell.lua"
 local program = arg[-1]
 local WRONG <const>, RIGHT <const> = "tests/check/", "tests/check/right/"
 
 -- {====== What check says ======
 
-local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
-
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local quote <const>, read <const> = shell.quote, shell.read_file
 
 -- {ids =, lines =, option =, text =} of a kernel: the ids that were found, what was printed, and
 -- the program without its expectations.

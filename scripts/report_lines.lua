@@ -18,10 +18,7 @@ local cases = dofile(arg[0]:match "^.*/" .. "cases.lua")
 local json = require "cuttle.json"
 local script_error = require "cuttle.script_error"
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local read <const> = dofile(arg[0]:match "^.*/" .. "shell.lua").read_file
 
 local pages <const> = { read = function(uri)
   return { text = read((uri:gsub("^cuttle://", ""))) }

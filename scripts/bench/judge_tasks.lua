@@ -11,10 +11,7 @@ local files <const> = { "elementwise", "rows", "moves", "products", "windows", "
 local kinds <const> = { { "right", "pass" }, { "wrong", "wrong" }, { "race", "unclean" },
   { "outside", "out_of_bounds" } }
 
-local function read(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return file:read "a"
-end
+local read <const> = dofile "scripts/shell.lua".read_file
 
 -- The source of the i-th task of a file of tests/judge; in a sandbox there is no dofile.
 local function reference_of(name, i)

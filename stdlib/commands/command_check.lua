@@ -125,7 +125,8 @@ local function save_schedule(findings, options)
 end
 
 local command <const> = {
-  name = "check", flags = { nan = true, overflow = true, needless = true, ["no-global"] = true },
+  name = "check", usage = USAGE,
+  flags = { nan = true, overflow = true, needless = true, ["no-global"] = true },
   values_follow = { gate = true },
   options = {
     nan = setting("nan", true), overflow = setting("overflow", true),
@@ -228,10 +229,7 @@ end
 
 return function(...)
   local options = read.read(command, { ... }, fail)
-  if options.help then
-    print(USAGE)
-    return
-  end
+  if not options then return end
   if options.explain then return explain(options.explain) end
   if not options.script then
     fail("a script was expected; see cuttle check --help")

@@ -53,7 +53,8 @@ local function text(name)
 end
 
 local command <const> = {
-  name = "judge", flags = { ["no-compile"] = true, ["no-predict"] = true },
+  name = "judge", usage = USAGE,
+  flags = { ["no-compile"] = true, ["no-predict"] = true },
   options = {
     reference = text "reference", json = values.json,
     seed = number("seed", "seed", 0), cases = number("cases", "cases", 1),
@@ -101,10 +102,7 @@ end
 
 return function(...)
   local options = read.read(command, { ... }, fail)
-  if options.help then
-    print(USAGE)
-    return
-  end
+  if not options then return end
   if not options.script then fail("a candidate was expected; see cuttle judge --help") end
   if options.rest[1] then
     fail("a candidate takes no arguments, but there is '%s'; see cuttle judge --help",

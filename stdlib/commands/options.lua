@@ -101,8 +101,9 @@ function Reader:take_other(arg)
 end
 
 --- The options of a command for the arguments: what command.options[NAME](options, value) sets,
---- `script` and its arguments `rest`; or `help`. command.short: [LETTER] = NAME of -LETTER VALUE.
---- `flags` and `values_follow`: see script_command.lua. `raise` raises a formatted message.
+--- `script` and its arguments `rest`; nil after --help, for which command.usage is printed.
+--- command.short: [LETTER] = NAME of -LETTER VALUE. `flags` and `values_follow`: see
+--- script_command.lua. `raise` raises a formatted message.
 function M.read(command, args, raise)
   local self = setmetatable({ command = command, args = args, raise = raise,
                               options = { rest = {} }, is_over = false }, Reader)
@@ -115,7 +116,8 @@ function M.read(command, args, raise)
     elseif args[at] == "--" then
       self.is_over, at = true, at + 1
     elseif name == "help" then
-      return { help = true }
+      print(command.usage)
+      return nil
     elseif name and command.options[name] then
       at = self:take(at, name, value, has_value)
     else

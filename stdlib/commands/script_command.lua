@@ -42,10 +42,7 @@ function M.new(command)
   local fail = M.failing(command.name)
   return function(...)
     local options = read.read(command, { ... }, fail)
-    if options.help then
-      print(command.usage)
-      return
-    end
+    if not options then return end
     if command.check then command.check(options) end
     if not options.script then
       fail("a script was expected; see cuttle %s --help", command.name)
