@@ -192,6 +192,7 @@ CtPart ct_part_place(const CtSimtJob *job, const CtSimtBuf *buf, const char *beg
     ct_part_int(&p, ct_floordiv(off, buf->n_columns) + 1);
     ct_part_add(&p, ", number of tensors ");
     ct_part_int(&p, job->launch->lists[buf->param].n);
+    ct_part_add(&p, ", counted from 1");
     return p;
   }
   if (buf->is_chosen && buf->list == 0) {
