@@ -130,10 +130,11 @@ local function described(operands, names)
   return list
 end
 
--- A result takes the place of an operand element by element, or not at all: other elements are
--- written before the epilogue reads them. One that is reduced has no elements of C.
-local function check_in_place(result, operands, is_reduced)
-  if is_reduced then return arguments.check_apart("matmul", result, operands) end
+--- A result takes the place of an operand element by element, or not at all: other elements are
+--- written before the epilogue reads them. One that is reduced has no elements of C, nor has one
+--- whose rows go elsewhere.
+function M.check_in_place(result, operands, is_elsewhere)
+  if is_elsewhere then return arguments.check_apart("matmul", result, operands) end
   for _, t in ipairs(operands) do arguments.check_in_place("matmul", result, t) end
 end
 
@@ -157,7 +158,7 @@ local function add_outputs(options, p, made)
     made.operands[#made.operands + 1] = op == "store" and like_C(x, name, p)
       or reduced(x, name, op, p)
     arguments.check_memory("matmul", x, "outputs." .. name, others)
-    check_in_place(others[#others], read, op ~= "store")
+    M.check_in_place(others[#others], read, op ~= "store")
   end
 end
 
@@ -219,7 +220,7 @@ function M.read(options, p)
     places[i] = i
   end
   local c = arguments.flat(p.c)
-  check_in_place(c, described(operands, names_of(operands, "operands") or places),
+  M.check_in_place(c, described(operands, names_of(operands, "operands") or places),
     p.rows and p.rows.scatter)
   if made then
     return { epilogue = epilogue, operands = made.operands, named = made.named,

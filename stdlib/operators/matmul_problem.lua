@@ -269,7 +269,8 @@ function M.problem(A, B, C, options, like)
   if p.glu then p.pairs_C, c = canonical(transposed(c), c.extent[3]), in_pairs(c, b.extent[1]) end
   if options.bias then
     p.bias = to_bias(options.bias, c, groups, rows)
-    arguments.check_in_place("matmul", arguments.flat(all.c), describe(p.bias, "bias"))
+    epilogues.check_in_place(arguments.flat(all.c), { describe(p.bias, "bias") },
+      rows and rows.scatter)
   end
   if rows and rows.gather then a = by_index(a) end
   if rows and rows.scatter then c = by_index(c, rows.adds) end
