@@ -185,9 +185,10 @@ typedef struct cuttle_DTypeInfo {
 const cuttle_DTypeInfo *cuttle_dtype_info(cuttle_DType dtype);
 
 /* Memory of the host, described as in other libraries: extents, and strides in elements. `ptr` is the address of
-   element (0, ..., 0), a multiple of the bytes of an element; rank 0 is one element. Strides are >= 0; NULL: the
-   last mode is contiguous. `device`: -1 is host memory, any other number is that of a CUDA device. If
-   `is_read_only` is set, launches and functions of the language and of scripts that would write the memory fail. */
+   element (0, ..., 0), a multiple of the bytes of an element; rank 0 is one element. Strides are >= 0, but that of
+   a mode of at most one element may be any; NULL: the last mode is contiguous. `device`: -1 is host memory, any
+   other number is that of a CUDA device. If `is_read_only` is set, launches and functions of the language and of
+   scripts that would write the memory fail. */
 typedef struct cuttle_Memory {
   void *ptr;
   const int64_t *shape, *stride;

@@ -49,7 +49,8 @@ static CtLayout layout_of(lua_State *L, const cuttle_Memory *m, const char *what
   int64_t dense = 1;
   for (int i = m->rank - 1; i >= 0; i--) {
     shape[i] = ct_int(m->shape[i]);
-    stride[i] = ct_int(m->stride == NULL ? dense : m->stride[i]);
+    int64_t given = m->stride == NULL ? dense : m->stride[i];
+    stride[i] = ct_int(m->shape[i] <= 1 && given < 0 ? 0 : given); /* it leads nowhere */
     dense = ct_call_next_stride(dense, m->shape[i]);
   }
   for (int i = 0; i < m->rank; i++) {

@@ -269,7 +269,7 @@ static bool read_exchange(Call *c, int i, PyObject *object, const Row *row) {
 /* False, with advice: some stride is negative, which views such as x[::-1] have. */
 static bool goes_forward(const DLTensor *t, int i) {
   for (int d = 0; t->strides != NULL && d < t->ndim; d++) {
-    if (t->strides[d] < 0) {
+    if (t->strides[d] < 0 && t->shape[d] > 1) {
       PyErr_Format(
           PyExc_ValueError,
           "argument %d has stride %lld in mode %d, as a view like x[::-1] has; strides must be "

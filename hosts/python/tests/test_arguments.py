@@ -1,4 +1,4 @@
-"""What a caller may give by mistake: each place of a call says what it expected, and nothing is taken for another value."""
+"""What a caller may give by mistake: each place of a call says what it expected, and takes nothing for another value."""
 
 import math
 
@@ -82,6 +82,13 @@ def test_tensors():
     odd = m.New((m.C.c_int32 * 3).from_buffer(memory, 2), "i32")
     for name, call in (("a launch", lambda: module.set[1, 1](1, odd)), ("a function", lambda: module.all(odd))):
         fails(cuttle.Error, "is not a multiple of 4, the bytes of an element of i32", call, f"an odd address in {name}")
+    one, none = m.New((m.C.c_int32 * 2)(), "i32", (1, 2), (-2, 1)), m.New((m.C.c_int32 * 2)(), "i32", (0, 2), (-2, 1))
+    for n in range(3):
+        module.set[1, 1](n, one)
+        module.flag[1, 1](False, none)
+    same((list(one.array), module.all(one).shape), ([2, 0], (1, 2)), "the stride of one element leads nowhere")
+    two = m.New((m.C.c_int32 * 2)(), "i32", (2,), (-1,))
+    fails(ValueError, "has stride -1", lambda: module.all(two), "that of two elements does")
     empty = module.all(m.New((m.C.c_float * 2)(), "f32", (0,)))
     same((type(empty), empty.shape), (cuttle.Tensor, (0,)), "an empty tensor comes back as a tensor")
     made = module.call("zeros", ("f32", 2))[0]
@@ -93,7 +100,8 @@ def test_tensors():
         fails(TypeError, "a tensor was expected", call, "an operator of what is no tensor")
     fails(TypeError, "a PackedWeight was expected", lambda: cuttle.packed.matmul(made, made), "a weight that is none")
     q = module.call("zeros", ("f16", [1, 1, 64, 64]))[0]
-    fails(cuttle.Error, "attention: window is of type number", lambda: cuttle.attention(q, q, q, window=3), "a window of one number")
+    fails(cuttle.Error, "attention: window is of type number", lambda: cuttle.attention(q, q, q, window=3),
+          "a window of one number")
 
 
 def test_places():
