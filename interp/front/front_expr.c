@@ -46,8 +46,18 @@ static void check_half(lua_State *L, int idx, const char *op) {
   }
 }
 
+/* threadIdx and its like are no numbers, and equal to none. */
+static void check_axes(lua_State *L, int idx, const char *op) {
+  if (lua_type(L, idx) == LUA_TUSERDATA && luaL_testudata(L, idx, INDEX_TYPE) != NULL) {
+    const char *name = luaL_tolstring(L, idx, NULL);
+    luaL_error(L, "%s: %s has three axes; write %s.x", op, name, name);
+  }
+}
+
 static int order(lua_State *L, int a, int b, CtOp op, const char *text) {
   Front *f = front_up(L);
+  check_axes(L, a, text);
+  check_axes(L, b, text);
   if (!value_test(L, a, NULL) && !value_test(L, b, NULL) && half_test(L, a) == NULL &&
       half_test(L, b) == NULL) {
     lua_pushboolean(L, compare(L, a, b, op == CT_OP_LT ? LUA_OPLT : LUA_OPLE));
@@ -90,6 +100,10 @@ static int equal(lua_State *L, CtOp op, const char *text) {
   luaL_checkany(L, 2);
   check_half(L, 1, text);
   check_half(L, 2, text);
+  if (!lua_isnil(L, 1) && !lua_isnil(L, 2)) {
+    check_axes(L, 1, text);
+    check_axes(L, 2, text);
+  }
   if (runtime && may_be_equal(L, f)) {
     CtVal x, y;
     front_at(L, f);
