@@ -100,7 +100,7 @@ static TypedNumber convert(lua_State *L, int idx, CtDtype t) {
 /* f64(x), i64(x): in a kernel a conversion, on the host a number for a launch. */
 static int call(lua_State *L) {
   CtDtype t = bind_to_dtype(L, 1, "dtype");
-  int n = lua_gettop(L) - 1;           /* without the type itself */
+  int n = diag_drop_nils(L, 2) - 1;    /* without the type itself */
   if (front_ir(L) == NULL || n == 2) { /* 3: a value and its place, as acc:map gives them */
     diag_check_count(L, ct_dtypes[t].name, n, 1);
   }

@@ -144,7 +144,7 @@ static int kernel_call(lua_State *L) {
                       "%s{grid = ..., block = ...}(...)",
                       k->name, diag_push_kind(L, 2), k->name);
   }
-  diag_check_count(L, k->name, lua_gettop(L) - 1, 1);
+  diag_check_count(L, k->name, diag_drop_nils(L, 2) - 1, 1);
   lua_settop(L, 2);
   Config *c = lua_newuserdatauv(L, sizeof *c, CONFIG_ARGS);
   memset(c, 0, sizeof *c);
@@ -255,7 +255,7 @@ static int config_enqueue(lua_State *L) {
 enum { UP_COUNT = 1, UP_TYPE, UP_CONFIG, UP_ARGS };
 
 static int launcher_call(lua_State *L) {
-  int n = (int)lua_tointeger(L, lua_upvalueindex(UP_COUNT)), n_given = lua_gettop(L);
+  int n = (int)lua_tointeger(L, lua_upvalueindex(UP_COUNT)), n_given = diag_drop_nils(L, 0);
   if (n_given > 0) {
     return diag_error(L,
                       "a prepared launch was called with %d arguments; it has those that prepare "

@@ -136,6 +136,13 @@ static int n_before(lua_State *L) {
          strcmp(ar.namewhat, "method") == 0;
 }
 
+int diag_drop_nils(lua_State *L, int least) {
+  while (lua_gettop(L) > least && lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+  }
+  return lua_gettop(L);
+}
+
 void diag_check_count(lua_State *L, const char *op, int given, int n) {
   while (given > n && lua_isnil(L, given)) {
     given--;

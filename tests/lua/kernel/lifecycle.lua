@@ -48,3 +48,10 @@ print(kernel(function() end)) -- expect: kernel lifecycle_47 (tests/lua/kernel/l
 local f = load("return function() end", "=9 lives")()
 print(kernel(f)) -- expect: kernel k9_lives_1 (9 lives:1)
 print(kernel(load("return 1"))) -- expect: kernel string_return_1_0 ([string "return 1"]:0)
+
+-- A last argument that is nil is none.
+local set = kernel("set", function(x) x[0] = 1 end)
+local one = zeros(f32, 1)
+set({grid = 1, block = 1}, nil)(one)
+set:prepare{grid = 1, block = 1}(one)(nil)
+print(one[0], f32(2, nil), (pcall(f32, nil, 2))) -- expect: 1.0	f32(2.0)	false
