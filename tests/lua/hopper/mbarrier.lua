@@ -128,20 +128,23 @@ print(y[31], y[32], y[95]) -- expect: 0.0	1.0	1.0
 -- slots are passed over; more than all of them at once.
 local skip = kernel("skip", function(t, by)
   local state = pipeline_state(3, {slot = 2, parity = 1})
-  local fixed = pipeline_state(3)
+  local fixed, far = pipeline_state(3), pipeline_state(3)
   for i in range(size(t, 0)) do
     t[{i, 0}], t[{i, 1}], t[{i, 2}], t[{i, 3}] = state.slot, state.parity, fixed.slot, fixed.parity
+    t[{i, 4}], t[{i, 5}] = far.slot, far.parity
     state:advance(by)
     fixed:advance(2)
+    far:advance(7)
   end
 end)
 for _, by in ipairs{0, 1, 2, 3, 4, 7} do
-  local t = zeros(i32, {7, 4})
+  local t = zeros(i32, {7, 6})
   skip{grid = 1, block = 1}(t, by)
   for i = 0, 6 do
-    local at, two = 2 + i * by, 2 * i
+    local at, two, seven = 2 + i * by, 2 * i, 7 * i
     assert(t[{i, 0}] == at % 3 and t[{i, 1}] == (1 + at // 3) % 2)
     assert(t[{i, 2}] == two % 3 and t[{i, 3}] == two // 3 % 2)
+    assert(t[{i, 4}] == seven % 3 and t[{i, 5}] == seven // 3 % 2)
   end
 end
 print("slots agree") -- expect: slots agree
