@@ -50,10 +50,14 @@ void ct_async_add(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, uint
 }
 
 /* A number that comes again is of the same group, so it is under way already. */
-void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number) {
-  if (find(k->sources, k->n_sources, number) == NULL) {
-    add(k, &k->sources, &k->n_sources, &k->cap_sources, (CtPending){.event = number, .what = *e});
+void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, uint32_t lanes) {
+  const CtPending *old = find(k->sources, k->n_sources, number);
+  if (old != NULL) {
+    k->sources[old - k->sources].lanes |= lanes;
+    return;
   }
+  add(k, &k->sources, &k->n_sources, &k->cap_sources,
+      (CtPending){.event = number, .what = *e, .lanes = lanes});
 }
 
 const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number) {
@@ -133,25 +137,33 @@ static bool is_covered(const CtCheckWarp *warp, int32_t index, int64_t n, const 
   return p->what.warp == index && !p->is_done && (n == 0 || p->group + n < warp->n_groups);
 }
 
+/* These lanes have waited for it. */
+static void leave(CtPending *p, uint32_t lanes) {
+  p->is_done = (p->lanes & ~lanes) == 0;
+  p->is_apart = p->is_apart || !p->is_done;
+  p->lanes &= ~lanes;
+}
+
 static void mark_done(CtCheckWorker *k, const CtWarp *w, int64_t n) {
   const CtCheckWarp *warp = &k->warps[w->index];
   for (size_t i = 0; i < k->n_pending; i++) {
     CtPending *p = &k->pending[i];
     if (is_covered(warp, w->index, n, p)) {
-      p->is_done = (p->lanes & ~w->mask) == 0;
-      p->is_apart = p->is_apart || !p->is_done;
-      p->lanes &= ~w->mask;
+      leave(p, w->mask);
       p->done_sub = warp->sub;
     }
   }
 }
 
-static void mark_sources_done(CtCheckWorker *k, const CtCheckWarp *warp, int32_t index, int64_t n) {
+static void mark_sources_done(CtCheckWorker *k, const CtWarp *w, int64_t n) {
   for (size_t i = 0; i < k->n_sources; i++) {
     CtPending *p = &k->sources[i];
-    if (is_covered(warp, index, n, p)) {
-      p->is_done = true;
-      ct_check_event_of(k, &k->k->job->code[p->what.in], index, 0, &p->what);
+    if (!is_covered(&k->warps[w->index], w->index, n, p)) {
+      continue;
+    }
+    leave(p, w->mask);
+    if (p->is_done) {
+      ct_check_event_of(k, &k->k->job->code[p->what.in], w->index, 0, &p->what);
       ct_global_copy_done(k->check->global, p->event, &p->what);
     }
   }
@@ -181,9 +193,8 @@ static size_t drop_done(CtPending *pending, size_t n_pending) {
 }
 
 void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n) {
-  const CtCheckWarp *warp = &k->warps[w->index];
   mark_done(k, w, n);
-  mark_sources_done(k, warp, w->index, n);
+  mark_sources_done(k, w, n);
   if (k->clocks != NULL) { /* the clocks know who may see it */
     end_copies(k);
     k->n_pending = drop_done(k->pending, k->n_pending);

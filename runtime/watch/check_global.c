@@ -134,12 +134,13 @@ static uint8_t rank_cause(const Touch *t, const CtCheckEvent *old, int old_lane,
 }
 
 /* Is the older event, which comes before this write, a copy that may still be under way? Reports
-   that. A wait by one lane counts for its warp. */
+   that. If lanes of the copy waited apart, it is not asked who knows of a wait. */
 static bool look_at_copy(const Touch *t, uint32_t number, int old_lane, int lane, int64_t off) {
   const CtPending *copy = t->k->n_sources == 0 ? NULL : ct_async_source(t->k, number);
+  bool has_waited = copy != NULL && (copy->lanes >> old_lane & 1) == 0;
   if (copy == NULL ||
-      (copy->is_done && (copy->what.warp == t->event.warp ||
-                         is_before(t, &copy->what, (CtLanePair){old_lane, lane})))) {
+      (has_waited && (copy->is_apart || copy->what.warp == t->event.warp ||
+                      is_before(t, &copy->what, (CtLanePair){old_lane, lane})))) {
     return false;
   }
   ct_async_note_source(t->k, t->a, lane, off, copy, old_lane);
@@ -563,7 +564,7 @@ void ct_global_access(CtCheckWorker *k, const CtAccess *a) {
     atomic_store(&k->writing, t.number);
   }
   if (a->is_async) {
-    ct_async_add_source(k, &t.event, t.number);
+    ct_async_add_source(k, &t.event, t.number, a->mask);
   }
   if (a->is_regular) {
     touch_regular(&t);

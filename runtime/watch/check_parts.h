@@ -120,7 +120,7 @@ void ct_async_fence(CtCheckWorker *k, const CtWarp *w);
 void ct_async_wait(CtCheckWorker *k, const CtWarp *w, int64_t n);
 void ct_async_barrier(CtCheckWorker *k);
 /* The copy of global event `number` is under way: the kernel may write what it reads. */
-void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number);
+void ct_async_add_source(CtCheckWorker *k, const CtCheckEvent *e, uint32_t number, uint32_t lanes);
 /* That copy, also if it was waited for since the last barrier; NULL: none. */
 const CtPending *ct_async_source(const CtCheckWorker *k, uint32_t number);
 /* Reports an access that no order puts after the wait for a copy. */

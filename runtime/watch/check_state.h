@@ -94,7 +94,7 @@ typedef struct CtPending {
   uint32_t event; /* number */
   CtCheckEvent what;
   uint32_t group;
-  uint32_t lanes;    /* to shared memory: those that copied, and have not waited */
+  uint32_t lanes;    /* those that copied, and have not waited */
   int64_t lo, hi;    /* granules */
   bool is_done;      /* no lane is left */
   bool is_apart;     /* lanes waited without others of them */
