@@ -40,8 +40,8 @@ local of_bits <const> = { ["and"] = true, ["or"] = true, xor = true }
 -- The function of a script takes what it likes.
 local function check_numbers(op, dtype, name)
   if functions[op] and (dtype == bool or of_bits[op] and dtype.is_float) then
-    fail(name, "operation '%s' of %s; expected %s", op, tostring(dtype),
-      (of_bits[op] and "integers" or "numbers") .. (dtype == bool and "; write where(c, 1, 0)" or ""))
+    fail(name, "operation '%s' of %s; expected %s%s", op, tostring(dtype),
+      of_bits[op] and "integers" or "numbers", dtype == bool and "; write where(c, 1, 0)" or "")
   end
 end
 

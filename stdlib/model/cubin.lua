@@ -71,8 +71,8 @@ end
 
 -- {====== The line table ======
 
--- A unit is read from `s` at place `at`, from 1 on; `s` begins `base` bytes after the table does. Reading
--- beyond its end raises.
+-- A unit is read from `s` at place `at`, from 1 on; `s` begins `base` bytes after the table does.
+-- Reading beyond its end raises.
 local function take(r, format)
   local value
   value, r.at = unpack(format, r.s, r.at)
