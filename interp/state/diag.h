@@ -47,9 +47,10 @@ int diag_error(lua_State *L, const char *fmt, ...) DIAG_RAISES;
 
 /* Raises if a function of the language, which takes n arguments, was given more: one that it would ignore is a
    mistake, unless it is nil. diag_take_args also sets the stack's height to n. */
-int diag_drop_nils(lua_State *L, int least); /* those last arguments, down to `least`; returns how many are left */
 void diag_check_count(lua_State *L, const char *op, int given, int n);
 void diag_take_args(lua_State *L, const char *op, int n);
+/* Pops what is nil at the end of the arguments, down to `least` of them; returns how many are left. */
+int diag_drop_nils(lua_State *L, int least);
 
 /* Raises `<op>: argument N is a string; a layout was expected` at the script's line: for the
    arguments of the language's functions, which count as the user writes them. */

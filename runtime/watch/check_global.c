@@ -138,9 +138,8 @@ static uint8_t rank_cause(const Touch *t, const CtCheckEvent *old, int old_lane,
 static bool look_at_copy(const Touch *t, uint32_t number, int old_lane, int lane, int64_t off) {
   const CtPending *copy = t->k->n_sources == 0 ? NULL : ct_async_source(t->k, number);
   bool has_waited = copy != NULL && (copy->lanes >> old_lane & 1) == 0;
-  if (copy == NULL ||
-      (has_waited && (copy->is_apart || copy->what.warp == t->event.warp ||
-                      is_before(t, &copy->what, (CtLanePair){old_lane, lane})))) {
+  if (copy == NULL || (has_waited && (copy->is_apart || copy->what.warp == t->event.warp ||
+                                      is_before(t, &copy->what, (CtLanePair){old_lane, lane})))) {
     return false;
   }
   ct_async_note_source(t->k, t->a, lane, off, copy, old_lane);
