@@ -53,7 +53,10 @@ local function options_of(text)
 end
 
 -- Errors without an id, by the name of their case.
-local without <const> = { error_in_kernel = "the script raises it" }
+local without <const> = {
+  error_in_kernel = "the script raises it",
+  field_without_a_value_beside_another_error = "the script raises it",
+}
 local n_reports, faults = 0, {}
 
 local function check_id(name, fault)
