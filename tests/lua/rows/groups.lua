@@ -285,7 +285,7 @@ refused(rows.softmax.followed_by, rows.softmax, "k", 3)
 refused(rows.softmax.followed_by, rows.softmax, "k", function(row, y, x) return y * x end)
 -- expect: row_kernel: followed_by: 'x' is the name of an argument of both functions; give it another name in the second
 refused(rows.softmax.followed_by, "k", function(row, y) return y end)
--- expect: row_kernel: a method was called with '.'; write ':', as in k:followed_by(name, g)
+-- expect: followed_by: it is called on a string; write t:followed_by(...), with a colon, for a t of type row_kernel
 
 do -- the size may not change with upvalues
   local n = 32

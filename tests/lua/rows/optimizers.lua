@@ -186,7 +186,7 @@ refused(optimizer.step, optimizer, one, {max_norm = 0})
 refused(optimizer.step, optimizer, one, {lr = 1.0})
 -- expect: adamw: option 'lr' is unknown; expected beta1, beta2, decay, epsilon, max_norm, rate or stream
 refused(optimizer.step, one, one)
--- expect: optimizer: step was called with '.'; write ':', as in optimizer:step(gradients)
+-- expect: step: it is called on a table; write t:step(...), with a colon, for a t of type optimizer
 refused(optimizers.gradient_norm, {1})
 -- expect: gradient_norm: gradients[1] is of type number; a tensor of any shape was expected
 print(optimizer.count)

@@ -30,7 +30,7 @@ end
 refuse(t.html, t, 7)
 -- expect: trace: the file is a number; a name was expected
 refuse(t.html, {}, path)
--- expect: trace: html: a trace was expected, as in T:html(file)
+-- expect: html: it is called on a table; write t:html(...), with a colon, for a t of type Trace
 refuse(t.html, t, "/no/such/folder/page.html")
 -- expect: trace: /no/such/folder/page.html: No such file or directory
 
