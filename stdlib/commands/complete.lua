@@ -6,6 +6,7 @@
 -- __index by a function says what it knows in two fields of its metatable: __methods, a table by
 -- name, and __fields, a list of names.
 local language = require "cuttle"
+local reserved = require "cuttle.reserved_words"
 
 local M = {}
 
@@ -131,11 +132,8 @@ function Search:add_members(value, methods)
   end
 end
 
-local keywords <const> = [[and break do else elseif end false for function goto if in local nil not
-  or repeat return then true until while]]
-
 function Search:add_names()
-  for word in keywords:gmatch "%a+" do self:add(word) end
+  self:add_keys(reserved)
   self:add_keys(self.host.locals)
   self:add_members(_G)
 end

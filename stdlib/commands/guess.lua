@@ -7,6 +7,7 @@ local habits = require "cuttle.habits"
 local guesses = require "cuttle.name_guess"
 local lists = require "cuttle.lists"
 local renamed = require "cuttle.renamed"
+local reserved = require "cuttle.reserved_words"
 
 local M = {}
 
@@ -26,12 +27,6 @@ local function without_texts(line)
   return (line:gsub("(['\"])(.-)%1", "%1%1"):gsub("%-%-.*$", ""))
 end
 
-local keywords = {}
-for word in ([[and break do else elseif end false for function goto if in local nil not or repeat
-    return then true until while]]):gmatch("%a+") do
-  keywords[word] = true
-end
-
 -- Is the name declared, or assigned, anywhere in the text?
 local function is_declared(text, name)
   local word = "%f[%w_]" .. name .. "%f[^%w_]"
@@ -48,7 +43,7 @@ local function undeclared(text, line)
     local is_field = line:find("^[.:]", before - 1) and not line:find("^%.%.", before - 2)
     local is_number = line:find("^%w", before - 1)
     local is_key = line:find("^%s*=[^=]", after)
-    local is_nil = not keywords[name] and rawget(_G, name) == nil
+    local is_nil = not reserved[name] and rawget(_G, name) == nil
     if is_nil and not is_field and not is_number and not is_key and not is_declared(text, name) then
       if found and found ~= name then return nil end
       found = name
