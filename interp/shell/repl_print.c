@@ -69,8 +69,9 @@ static void push_line(lua_State *L, int n, bool on_terminal) {
 static bool says_all(lua_State *L) {
   push_function(L, "says_all");
   lua_pushvalue(L, 1);
-  lua_pushvalue(L, -3);
-  lua_call(L, 2, 1);
+  lua_pushinteger(L, MAX_DRAWN_CELLS);
+  lua_pushvalue(L, -4);
+  lua_call(L, 3, 1);
   bool is = lua_toboolean(L, -1) != 0;
   lua_pop(L, 1);
   return is;
@@ -89,7 +90,8 @@ int print_values(lua_State *L) {
   if (draws) {
     push_function(L, "draw");
     lua_pushvalue(L, 1);
-    lua_call(L, 1, 0);
+    lua_pushinteger(L, MAX_DRAWN_CELLS);
+    lua_call(L, 2, 0);
   }
   return 0;
 }

@@ -4,7 +4,7 @@ local pretty = require "cuttle.pretty"
 
 local M = {}
 
-local MAX_CELLS <const>, MAX_PANELS <const> = 256, 4 -- of what is drawn
+local MAX_PANELS <const> = 4 -- of what is drawn
 
 -- Texts that are files, by how they begin, and what writes them. A terminal does not show these.
 local pictures <const> = {
@@ -36,15 +36,15 @@ function M.text(value, columns, is_plain, on_terminal, name)
   return tostring(value)
 end
 
--- Draws the layout; as_text: returns the drawing as a text. Its operands may be large, so these
--- are left out.
-function M.draw(value, as_text)
-  return show(value, { text = as_text, max_cells = MAX_CELLS, max_panels = MAX_PANELS })
+-- Draws the layout; as_text: returns the drawing as a text. Its operands may have more cells than
+-- `max_cells`: these are left out.
+function M.draw(value, max_cells, as_text)
+  return show(value, { text = as_text, max_cells = max_cells, max_panels = MAX_PANELS })
 end
 
 -- Has the drawing's first line the layout's text? Then the drawing says it all.
-function M.says_all(value, text)
-  local drawing = M.draw(value, true)
+function M.says_all(value, max_cells, text)
+  local drawing = M.draw(value, max_cells, true)
   return type(drawing) == "string"
     and drawing:match("^[^\n]*"):find(text:match "^[^\n]*", 1, true) ~= nil
 end
