@@ -290,8 +290,8 @@ static const Page *page_of(const CtKnowledge *k, uint64_t who) {
 static const CtMoment *moments_of(const CtKnowledge *k, uint64_t first, size_t *n) {
   const Page *p = page_of(k, first);
   uint32_t i = p == NULL ? 0 : find_moment(p, first);
-  for (*n = 0;
-       p != NULL && i + *n < p->n && p->items[i + *n].who >> HOME_SHIFT == first >> HOME_SHIFT;) {
+  *n = 0;
+  while (p != NULL && i + *n < p->n && p->items[i + *n].who >> HOME_SHIFT == first >> HOME_SHIFT) {
     (*n)++;
   }
   return *n == 0 ? NULL : &p->items[i];
@@ -345,8 +345,8 @@ static bool any_says(const CtKnowledge *k, const CtCheckEvent *old, int lane, ui
   size_t n;
   CtEventEnd end;
   const CtMoment *m = moments_of(k, ct_known_who(old->job, old->home, 0, 0) | bits, &n);
-  bool has = false;
-  for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
+  bool has = false, has_ended = m != NULL && ct_check_end_of(old, &end);
+  for (size_t i = 0; has_ended && i < n && !has; i++) {
     has = says(&m[i], old, lane, &end);
   }
   return has;
@@ -364,8 +364,8 @@ bool ct_known_covers_for_agents(const CtKnowledge *k, const CtCheckEvent *old, i
   size_t n;
   CtEventEnd end;
   const CtMoment *m = moments_of(k, ct_known_who(old->job, old->home, 0, 0), &n);
-  bool has = false;
-  for (size_t i = 0; i < n && !has && ct_check_end_of(old, &end); i++) {
+  bool has = false, has_ended = m != NULL && ct_check_end_of(old, &end);
+  for (size_t i = 0; has_ended && i < n && !has; i++) {
     has = m[i].agents != NULL && m[i].agents[end.component] >= end.clock;
   }
   return has || any_says(k, old, lane, CT_WHO_FOR_AGENTS);
