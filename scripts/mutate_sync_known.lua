@@ -223,24 +223,21 @@ for _, i in ipairs { 4, 5, 6, 7, 8, 11, 12, 13, 14, 15 } do
 end
 add_all(in_pairs, { "wgmma_wait() #1", "wgmma_wait() #2", "wgmma_wait() #8" }, "needless",
   "the step before, or the one before the loop, has waited for the scores")
-add_all(in_pairs, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
-  "the next commit is of the same sums")
-add(in_pairs, "the barrier of the cluster #4", "needless",
-  "each block waits for all that the other one sends")
-add(in_pairs, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
 local d192 <const> = "attention_backward hopper, d192"
 for _, i in ipairs { 2, 4, 5, 6, 7, 9, 11, 12, 13, 14 } do
   add(d192, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
 end
 add_all(d192, { "the wait for an mbarrier 'shared_11' #1", "wgmma_commit() #4", "wgmma_wait() #3",
   "wgmma_commit() #11", "wgmma_wait() #9" }, "needless", released)
-add_all(d192, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
-  "the next commit is of the same sums")
 add_all(d192, { "wgmma_wait() #6", "wgmma_wait() #12" }, "needless",
   "the one before it has waited for all products")
-add(d192, "the barrier of the cluster #4", "needless",
-  "each block waits for all that the other one sends")
-add(d192, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
+for _, name in ipairs { in_pairs, d192 } do
+  add_all(name, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
+    "the next commit is of the same sums")
+  add(name, "the barrier of the cluster #4", "needless",
+    "each block waits for all that the other one sends")
+  add(name, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")
+end
 
 -- {====== Many devices ======
 
