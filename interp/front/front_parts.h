@@ -97,8 +97,8 @@ void front_push_missing(lua_State *L); /* a value that raises the message at the
 void front_check_missing(lua_State *L, int idx);
 /* The field of that key was nil, which may be why the line fails. */
 void front_note_nil(lua_State *L, int key);
-void front_explain_nil(
-    lua_State *L); /* names it after a message at the top that is about nil [-0, +0] */
+/* Names it after a message at the top that is about nil [-0, +0]. */
+void front_explain_nil(lua_State *L);
 /* Pushes the metatable of a new type: whatever uses a value of it as an operand, or asks for a field, calls `used`. */
 void front_refuse_uses(lua_State *L, const char *type, lua_CFunction used);
 Box *field_push_box(lua_State *L, int t, int key);     /* of the table's field, or nil */
