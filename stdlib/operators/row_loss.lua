@@ -22,8 +22,9 @@ M.cross_entropy_part = row_kernel("cross_entropy_part", function(row, x, target,
   row:expect_once "target"
   local at = target - first
   local is_here = at >= 0 and at < row:length()
-  local picked = where(is_here, row:pick("x", where(is_here, at, 0)), 0.0)
-  local top, sum = row:max_and_sum_exp(x)
+  local element = row:pick("x", where(is_here, at, 0))
+  local picked = where(is_here, element, 0.0)
+  local top, sum = row:max_and_sum_exp(x, element)
   return row:once(top + log(sum)), row:once(picked), row:once(row:sum(x))
 end)
 
@@ -55,7 +56,7 @@ local function both_of(goal_of)
   return function(row, dloss, x, target, smoothing, z, ignored)
     for _, name in ipairs { "dloss", "target" } do row:expect_once(name) end
     local picked = row:pick("x", where(target == ignored, 0, target))
-    local top, sum = row:max_and_sum_exp(x)
+    local top, sum = row:max_and_sum_exp(x, picked)
     local lse = top + log(sum)
     local loss = lse - goal_of(row, x, picked, smoothing) + z * lse * lse
     local share = where(row:column() == target, 1.0 - smoothing, 0.0) + smoothing / row:length()

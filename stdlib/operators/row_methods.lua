@@ -50,7 +50,8 @@ local function reduction(row, kind, values, more)
   more = more or {}
   row.found[row.seen] = { kind = kind, values = values, combine = more.combine, init = more.init,
     second = more.second, moved = more.moved, u = more.u, weight = more.weight,
-    add_vector = more.add_vector, start = more.start, is_draw = more.is_draw }
+    add_vector = more.add_vector, start = more.start, is_draw = more.is_draw,
+    at_least = more.at_least }
   if more.stand_in then return table.unpack(more.stand_in) end
   return table.unpack(values)
 end
@@ -153,10 +154,14 @@ end
 
 -- The maximum m and the sum of exp(v - m): in two steps if a block has the row, one after the other
 -- if a cluster has it, where two steps take too many registers; else in one pass, in which the sum
--- is scaled whenever the maximum grows.
-function Row:max_and_sum_exp(value)
+-- is scaled whenever the maximum grows. `element`, nil: an element of the row, which it has picked.
+-- Each thread's maximum is at least that if it has few elements. So it is there before the first
+-- reduction: ptxas would read it where it is used, behind all reductions, and one thread would wait
+-- for memory twice. Threads with many elements have no register for it.
+function Row:max_and_sum_exp(value, element)
   local v, dtype = as_float(value)
   local lowest = least_finite(dtype)
+  local known = element ~= nil and self.has_few and cast(as_float(element), dtype) or nil
   if self.holds and not self.has_two_steps then
     local top = max(self:max(v), lowest)
     return top, self:sum(self:exp(v - top))
@@ -174,7 +179,7 @@ function Row:max_and_sum_exp(value)
       return now, sum * self:exp(top - now) + more[0]
     end
     local top, sum = reduction(self, "max", { v }, { stand_in = { v, v }, add_vector = add_vector,
-      start = { lowest, cast(0, dtype) },
+      start = { lowest, cast(0, dtype) }, at_least = known,
       second = function(most) return { self:exp(v - max(most, lowest)) } end,
       moved = function(sums, mosts, all)
         return { sums[1] * self:exp(max(mosts[1], lowest) - max(all[1], lowest)) }
@@ -360,6 +365,7 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     n_along = 0,
     kept_once = thread.kept_once,
     holds = p.holds or p.stages or p.slots,
+    has_few = p.holds and p.keeps,
     has_two_steps = p.parts == 1 and (p.holds or p.stages) or p.slots ~= nil,
     draws_at_once = p.draws_at_once, is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,

@@ -399,6 +399,7 @@ local function reduce_pass(p, thread, known, kept, found, is_last)
   thread.is_last_pass = is_last and (is_online or not found.second)
   if is_online then return at_once(p, thread, known, kept, found) end
   local sums = sums_of(p, thread, known, kept, found, itself)
+  if found.at_least ~= nil then sums[1] = max(sums[1], found.at_least) end
   if found.is_draw then return draw_pass(p, thread, known, found, sums[1]) end
   if not found.second then return reducer.over_row(p, thread, sums, found) end
   thread.is_last_pass = is_last

@@ -113,7 +113,7 @@ end
 M.cross_entropy = row_kernel("cross_entropy", function(row, x, target, ignored)
   row:expect_once "target"
   local picked = row:pick("x", where(target == ignored, 0, target))
-  local top, sum = row:max_and_sum_exp(x)
+  local top, sum = row:max_and_sum_exp(x, picked)
   return loss_of(row, top + log(sum), picked, target, ignored)
 end)
 
@@ -135,7 +135,7 @@ M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
   function(row, x, target, smoothing, ignored)
     row:expect_once "target"
     local picked = row:pick("x", where(target == ignored, 0, target))
-    local top, sum = row:max_and_sum_exp(x)
+    local top, sum = row:max_and_sum_exp(x, picked)
     local goal = (1.0 - smoothing) * picked + smoothing * row:mean(x)
     return loss_of(row, top + log(sum), goal, target, ignored)
   end)
