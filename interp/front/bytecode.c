@@ -1,6 +1,6 @@
 /* bytecode.c: walks a dump of Lua 5.4, function by function (ldump.c). Numbers of more than a byte are counts: seven
    bits a byte, the high ones first, and the last one is marked. */
-#include "bytecode.h"
+#include "source.h"
 
 #include <lua.h>
 #include <stdbool.h>

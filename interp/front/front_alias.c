@@ -4,7 +4,6 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "front_parts.h"
-#include "front_record.h"
 
 bool record_is_bound(lua_State *L, const Front *f, int t) {
   bool is = record_push_nodes(L, f, t);

@@ -6,6 +6,9 @@
 #include "interp/state/diag.h"
 #include "interp/state/standard.h"
 #include "interp/trace/front_state.h"
+#include "front_reads.h"
+#include <lua.h>
+#include <stdbool.h>
 
 /* front_learn.c. What is conditional for something that was born at a clock. */
 typedef struct Since {
@@ -203,5 +206,60 @@ void front_open_refuse(lua_State *L); /* after all others that replace */
 
 /* A kernel calls the function on top of the stack (popped) instead of the C function below it. */
 void front_replace(lua_State *L);
+
+/* front_reads.c: the places of the host that a trace reads; front_whole.c reads some, too. */
+
+bool reads_is_globals(lua_State *L, int idx);
+bool reads_is_library_function(lua_State *L, int idx); /* of C, or of the standard library */
+bool reads_is_host(lua_State *L, int idx);             /* a table whose reads are noted */
+/* All fields of the table, which is of the host, are read. */
+void reads_mark_whole(lua_State *L, Front *f, int t);
+/* Pushes the metatable of the value, or nil; which one a table of the host has is a place. */
+void reads_push_metatable(lua_State *L, Front *f, int t);
+/* Of a function of the script: its upvalues and, where they are known, globals. */
+void reads_note_function(lua_State *L, Front *f, int fn, bool is_kernel);
+void reads_note_written(lua_State *L, int fn, int i); /* its upvalue i, by the trace itself */
+
+/* front_record.c: the nodes of records; front_alias.c has them, too. */
+
+enum { RECORD_MAX_NESTED = 20 };
+
+/* Parts of a node, by keys that no record has: its metatable, its keys in order, its family as a list, the table that
+   it holds now, its box, what is stale: key -> text of why, and the clock when what it holds was changed. */
+extern char record_meta_key, record_order_key, record_family_key, record_current_key,
+    record_box_key, record_stale_key, record_changed_key;
+/* In the registry, of the running trace: table -> {node = whether it is merged there}, for each family that it is
+   in. */
+extern char record_nodes_key;
+
+int record_get_part(lua_State *L, int node, char *part);  /* pushes it */
+void record_put_part(lua_State *L, int node, char *part); /* pops it */
+/* Pushes "best.value", or "best[1]". */
+const char *record_push_name(lua_State *L, const char *name, int key);
+int record_fail_shape(lua_State *L, const char *name, const char *what);
+/* The value at the top is stored into the part of a node that is below it; both are popped. */
+void record_store_part(lua_State *L, Front *f, const char *name);
+
+/* Pushes {node = whether it is merged there} of the table at idx; false, and pushes nothing: it is in no family. */
+bool record_push_nodes(lua_State *L, const Front *f, int idx);
+
+/* The node takes the table at `record`: raises if a change in this loop would reach, in the next turn, what shares
+   the table with it. */
+void record_check_turns(lua_State *L, Front *f, int node, int record);
+
+/* front_whole.c: what functions read of the host that were not rewritten. */
+
+/* For the hook on calls: the function at fn is called, which was not rewritten and looks into tables by itself. */
+void front_note_call(lua_State *L, Front *f, const lua_Debug *ar, int fn);
+/* Does the function at fn look into no table that is in a table, as next and the iterator of ipairs do not? */
+bool front_is_flat(lua_State *L, int fn);
+bool front_is_runtime(lua_State *L, const Front *f,
+                      int fn); /* a runtime function of the rewriter */
+/* A function that the trace runs as it is: what it reads, and what the functions do that it reaches. */
+void front_note_host_function(lua_State *L, int fn);
+void front_note_given(lua_State *L, int idx); /* the same for an argument of it */
+void front_note_host_return(lua_State *L); /* it returns: what it has assigned is the trace's own */
+void front_begin_whole(lua_State *L);      /* of a trace */
+void front_open_whole(lua_State *L);       /* with the globals of Lua's libraries in place */
 
 #endif

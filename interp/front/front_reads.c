@@ -23,7 +23,6 @@
 #include "interp/state/state.h"
 #include "interp/state/state_language.h"
 #include "front_parts.h"
-#include "front_places.h"
 
 /* Tables in the registry:
      places    object -> {key = true}: places read in this trace; false if the trace has written them

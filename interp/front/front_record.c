@@ -12,7 +12,6 @@
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "front_parts.h"
-#include "front_record.h"
 
 char record_meta_key, record_order_key, record_family_key, record_current_key, record_box_key,
     record_stale_key, record_changed_key;

@@ -6,14 +6,12 @@
 #include <lauxlib.h>
 
 #include "interp/algebra/bind.h"
-#include "front_whole.h"
+#include "front_parts.h"
 #include "interp/trace/front_state.h"
 #include "interp/trace/range.h"
 #include "interp/state/state.h"
 #include "interp/tensor/tensor.h"
 #include "interp/openers.h"
-#include "front_parts.h"
-#include "front_places.h"
 
 enum { MAX_CAPTURED = 4096 }; /* values that are looked at, reached from the function's upvalues */
 

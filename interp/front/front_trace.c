@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "front_reads.h"
-#include "front_whole.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front_state.h"
 #include "source.h"

@@ -8,13 +8,12 @@
 
 #include "interp/state/diag.h"
 #include "front_reads.h"
-#include "front_whole.h"
+#include "front_parts.h"
 #include "interp/trace/front_state.h"
 #include "source.h"
 #include "interp/state/state.h"
 #include "interp/trace/value.h"
 #include "front_trace.h"
-#include "front_parts.h"
 
 static char metatables_key; /* registry: metatables that scripts have set, weak */
 static char patches_key;    /* registry: list of metatable, event, metamethod, its stand-in, ... */

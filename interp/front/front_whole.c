@@ -2,13 +2,11 @@
    as they are, get tables whole: all that such a table holds counts as read, what the tables in it hold, and what
    these inherit. A function of the script that runs as it is (static_fn) also calls the functions that it reaches,
    so theirs counts, too. */
-#include "front_whole.h"
+#include "front_parts.h"
 
 #include <lauxlib.h>
 #include <string.h>
 
-#include "front_parts.h"
-#include "front_places.h"
 #include "interp/state/standard.h"
 #include "interp/trace/front_state.h"
 #include "source.h"

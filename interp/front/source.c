@@ -4,14 +4,13 @@
      runtime    the table of runtime functions
      globals    function -> names of globals that it reads, with weak keys
    The proof that a text is what runs: the function's bytecode, stripped of debug information but
-   with its lines, is that of a function in the bytecode of the text (bytecode.h). */
+   with its lines, is that of a function in the bytecode of the text (bytecode.c). */
 #include "source.h"
 
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytecode.h"
 #include "interp/state/diag.h"
 #include "interp/state/source_load.h"
 #include "interp/state/state.h"

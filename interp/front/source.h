@@ -8,6 +8,7 @@
 #include <lua.h>
 
 #include "interp/text/rewrite.h"
+#include <stddef.h>
 
 /* Takes the table of runtime functions, by the names of rewrite.h, from the top of the stack: what
    functions converted from now on call [-1, +0, m]. */
@@ -27,5 +28,11 @@ int src_find_upvalue(lua_State *L, int fn, const char *name);
 
 /* Whether the function at idx runs rewritten code: was converted, or made by converted code. */
 bool src_is_converted(lua_State *L, int idx);
+
+/* bytecode.c: functions in what lua_dump writes. */
+
+/* How many functions of the dump `all`, its main function and those in it, are byte for byte the main function of
+   the dump `part`. Bytes of constants are no function, whatever they hold. 0 where one is not as Lua 5.4 writes it. */
+int bytecode_count(const char *all, size_t all_len, const char *part, size_t part_len);
 
 #endif

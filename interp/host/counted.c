@@ -1,5 +1,5 @@
-/* counted.c: see counted.h. */
-#include "counted.h"
+/* counted.c: see library.h. */
+#include "library.h"
 
 #include <lauxlib.h>
 #include <string.h>

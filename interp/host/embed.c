@@ -10,7 +10,7 @@
 #include "interp/host/language.h"
 #include "interp/algebra/bind.h"
 #include "interp/launch/launch.h"
-#include "interp/launch/launch_memory.h"
+#include "interp/launch/launch_site.h"
 #include "runtime/base/size.h"
 #include "runtime/layout/walk.h"
 #include "interp/state/recorder.h"

@@ -5,7 +5,6 @@
 #include "interp/algebra/bind.h"
 #include "interp/host/embed.h"
 #include "interp/launch/launch_key.h"
-#include "interp/launch/launch_memory.h"
 #include "interp/launch/launch_site.h"
 #include "interp/state/diag.h"
 #include "interp/trace/number.h"

@@ -1,8 +1,7 @@
 /* module_env.c: one plain table for all modules of stdlib/, in the registry. Reading a name costs what it costs a
    script. New names are errors: a module that forgets `local` must not hand a variable to all others. luacheck finds
    assignments to names that are there. */
-#include "module_env.h"
-#include "own_modules.h"
+#include "library.h"
 
 #include <lauxlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* own_modules.c: see own_modules.h. Two tables in the registry: loaders by name, and modules by name. */
-#include "own_modules.h"
+/* own_modules.c: see library.h. Two tables in the registry: loaders by name, and modules by name. */
+#include "library.h"
 
 #include <lauxlib.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-/* packed_text.c: see packed_text.h. */
+/* packed_text.c: see library.h. */
 #include <lauxlib.h>
 
-#include "packed_text.h"
+#include "library.h"
 #include "runtime/base/inflate.h"
 
 static void refuse(lua_State *L, size_t n) {

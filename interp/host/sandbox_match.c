@@ -1,7 +1,7 @@
 /* sandbox_match.c: Lua's patterns. The algorithm, and so what each pattern matches, is that of Lua 5.4's
    lstrlib.c (Copyright (C) 1994-2022 Lua.org, PUC-Rio; MIT license), which takes steps without end on
    some patterns and cannot be stopped; this one charges for them. */
-#include "sandbox_match.h"
+#include "sandbox.h"
 
 #include <ctype.h>
 #include <lauxlib.h>

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "interp/state/diag.h"
-#include "sandbox_match.h"
 #include "sandbox.h"
 
 static const char specials[] = "^$*+?.([%-";

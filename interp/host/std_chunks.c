@@ -1,6 +1,6 @@
-/* std_chunks.c: see std_chunks.h. What Lua made of a text is kept from the second state on that loads it: most processes
+/* std_chunks.c: see library.h. What Lua made of a text is kept from the second state on that loads it: most processes
    have one. States may be of different threads, which so share what is written once. */
-#include "std_chunks.h"
+#include "library.h"
 
 #include <lauxlib.h>
 #include <stdatomic.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "interp/state/source_load.h"
-#include "packed_text.h"
 
 /* Of lua_dump. */
 typedef struct Binary {

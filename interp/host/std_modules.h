@@ -9,7 +9,7 @@ typedef struct StdModule {
   const char *name;   /* as in require "cuttle.show" */
   const char *source; /* Lua text, with any bytes in strings; a NUL follows */
   size_t len;         /* without the NUL */
-  size_t text_len;    /* not 0: the text is so many bytes, which packed_text.h makes of those */
+  size_t text_len;    /* not 0: the text is so many bytes, which packed_text.c makes of those */
 } StdModule;
 
 /* How many arguments a function takes, by its annotation. */

@@ -7,7 +7,7 @@
 #include "interp/trace/front.h"
 #include "interp/state/fields.h"
 #include "launch_capture.h"
-#include "graph.h"
+#include "launch_graph.h"
 #include "launch_joint.h"
 
 #define GRAPH_TYPE "graph"

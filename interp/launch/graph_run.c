@@ -1,5 +1,5 @@
 /* graph_run.c: launches what a graph recorded: on the CPU engine step by step, on devices by the driver. */
-#include "graph.h"
+#include "launch_graph.h"
 
 #include <lauxlib.h>
 

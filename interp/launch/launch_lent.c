@@ -1,11 +1,10 @@
-/* launch_lent.c: launches with memory that a host lends; launch_lent.h. */
-#include "launch_lent.h"
+/* launch_lent.c: launches with memory that a host lends; launch_site.h. */
+#include "launch_site.h"
 
 #include <lauxlib.h>
 #include <string.h>
 
 #include "launch_key.h"
-#include "launch_site.h"
 
 /* {====== Kernels that were looked up in this turn ====== */
 

@@ -1,5 +1,5 @@
 /* launch_memory.c: memory of a host as a tensor; launch_memory.h. */
-#include "launch_memory.h"
+#include "launch_site.h"
 
 #include <lauxlib.h>
 

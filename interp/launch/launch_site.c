@@ -6,7 +6,6 @@
 
 #include "interp/state/diag.h"
 #include "launch_key.h"
-#include "launch_memory.h"
 
 enum { MAX_SITES = 64 }; /* of one kernel; then it forgets them all */
 

@@ -4,7 +4,28 @@
 #ifndef CUTTLE_LAUNCH_SITE_H
 #define CUTTLE_LAUNCH_SITE_H
 
-#include "launch_lent.h"
+#include "launch.h"
+
+/* launch_lent.c: launches with memory that a host lends for one launch (cuttle_Memory). */
+
+typedef struct LaunchLent {
+  int n;
+  const cuttle_Arg *args;
+  const CtStream *stream; /* of the device of the arguments; NULL: the device's own */
+  /* Pushes argument i, counted from 0, of the kernel at an index, if it is no memory; may raise. */
+  void (*push)(lua_State *L, int kernel, int i, const cuttle_Arg *arg);
+} LaunchLent;
+
+/* Launches the kernel at `kernel` once. Raises: then, when no call of the host is in progress any more,
+   site_end_all makes the state forget the memory. */
+void launch_lent(lua_State *L, int kernel, LaunchConfig *config, const LaunchLent *lent);
+/* The same launch, on a device, without Lua: where the last one like it found all in place, and nothing that it
+   depends on can have changed since. `kernel` is not followed before it is known. False: launch_lent is to do it.
+   True: it was tried, and *status says how that ended. */
+bool launch_lent_again(CuttleState *s, const void *kernel, LaunchConfig *config,
+                       const LaunchLent *lent, CtStatus *status, CtErr *err);
+
+/* launch_site.c. */
 
 enum { SITE_ARGS = 1, SITE_TENSORS, SITE_VALUES = SITE_TENSORS }; /* user values */
 
@@ -68,5 +89,20 @@ void site_note_types(LaunchSite *site);
 /* The host may free its memory. */
 void site_end(LaunchSite *site);
 void site_end_all(CuttleState *s); /* of all launches: some did not come to their end */
+
+/* launch_memory.c: memory that a host describes (cuttle_Memory), as a tensor. */
+
+/* Raises if it is not described soundly. `what` is how messages call it. */
+void launch_check_memory(lua_State *L, const cuttle_Memory *m, const char *what);
+/* Can elements that span so many bytes be at the host's address? Not at NULL, nor at one that no element of the type may
+   have: a GPU faults there. */
+CtStatus launch_check_pointer(const char *what, const void *ptr, size_t bytes, CtDtype dtype,
+                              CtErr *err) CT_NODISCARD;
+/* Pushes a tensor without memory, of the extents and strides of *m [-0, +1, e].
+   *bytes: those that its elements span. */
+Tensor *launch_push_lent(lua_State *L, const cuttle_Memory *m, const char *what, size_t *bytes);
+/* Puts the host's memory into such a tensor, which `free` (may be NULL) gives back. */
+CtStatus launch_lend(CuttleState *s, Tensor *t, const cuttle_Memory *m, size_t bytes,
+                     CtStorageFree free, void *free_ud, CtErr *err) CT_NODISCARD;
 
 #endif

@@ -4,6 +4,8 @@
 #define CUTTLE_ACCESS_H
 
 #include "interp/tensor/tensor.h"
+#include <lua.h>
+#include "runtime/ir/ir_data.h"
 
 /* The tensor in an argument, which must be one of the running trace, with memory. */
 CtView access_view(lua_State *L, int idx, const char *op);
@@ -53,5 +55,23 @@ CtVal bind_to_rank(lua_State *L, int idx, const CtIr *ir, const char *op);
 void bind_add_partition(lua_State *L, int module, int methods);
 void bind_add_lifted(lua_State *L, int module, int methods);
 void bind_add_moves(lua_State *L, int module, int methods);
+
+/* traced.c: functions on tensors while a kernel is traced. Those that return an int expect the
+   stack that Lua gives the function, and return the number of results. All raise. */
+
+/* The copy atom in an argument, which may be a tiled copy, and the type of its elements. */
+const CtAtom *traced_copy_atom(lua_State *L, int idx, const char *op, CtDtype *dtype);
+int traced_recast(lua_State *L, const Tensor *t, CtDtype to);
+int traced_cast(lua_State *L, CtDtype to); /* of the tensor in argument 1; bind_block.c */
+int traced_copy(lua_State *L);
+int traced_fill(lua_State *L);
+int traced_clear(lua_State *L);
+
+/* cache_hint.c: hints for caches as scripts write them. Both functions raise. */
+
+/* The hint whose name is at idx; `op` begins the messages. */
+CtCacheHint cache_hint(lua_State *L, int idx, const char *op);
+/* Whether the last argument of a copy is a table of options, {cache = hint}, which is taken off. */
+bool cache_option(lua_State *L, CtCacheHint *out);
 
 #endif

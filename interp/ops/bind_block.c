@@ -5,7 +5,6 @@
 
 #include "access.h"
 #include "call.h"
-#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front.h"
 #include "interp/trace/range.h"

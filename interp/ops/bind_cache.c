@@ -2,7 +2,6 @@
 #include <lauxlib.h>
 
 #include "access.h"
-#include "cache_hint.h"
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"

@@ -13,7 +13,6 @@
 #include "interp/front/front_parts.h"
 #include "interp/front/front_reads.h"
 #include "interp/front/front_trace.h"
-#include "interp/front/front_whole.h"
 #include "interp/openers.h"
 #include "interp/state/state_language.h"
 #include "interp/tensor/tensor.h"

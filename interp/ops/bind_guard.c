@@ -2,7 +2,6 @@
 #include <lauxlib.h>
 
 #include "access.h"
-#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"

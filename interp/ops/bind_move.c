@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "access.h"
-#include "traced.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/state/recorder.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "traced.h"
+#include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/trace/front_state.h"
 #include "interp/tensor/tensor.h"

@@ -5,7 +5,7 @@
 #include "interp/openers.h"
 #include "interp/state/diag.h"
 #include "interp/tensor/tensor.h"
-#include "traced.h"
+#include "access.h"
 
 /* Is the mode of adjacent elements a whole number of elements that are n times as large? */
 static bool is_multiple(const CtCx *cx, CtLayout l, int64_t n) {

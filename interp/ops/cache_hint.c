@@ -1,5 +1,5 @@
 /* cache_hint.c: hints for caches as scripts write them. */
-#include "cache_hint.h"
+#include "access.h"
 
 #include <lauxlib.h>
 #include <string.h>

@@ -1,10 +1,8 @@
 /* traced.c: work on whole tensors while a kernel is traced: recast, copy, fill, clear. */
-#include "traced.h"
+#include "access.h"
 
 #include <lauxlib.h>
 
-#include "access.h"
-#include "cache_hint.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
 #include "interp/trace/front.h"

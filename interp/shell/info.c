@@ -1,5 +1,5 @@
 /* info.c: what this machine has for the program: devices, compilers and caches. */
-#include "info.h"
+#include "program.h"
 
 #include <lua.h>
 #include <stdio.h>

@@ -7,8 +7,6 @@
 #include "interp/host/language.h"
 #include "program.h"
 #include "repl.h"
-#include "usage.h"
-#include "worker.h"
 
 static int run_program(lua_State *L) {
   Program *p = lua_touserdata(L, 1);

@@ -57,4 +57,32 @@ const char *program_command_of(const StdModule *m);
 /* The command that argv[at] names, or, if it names none, as program_run_plain. */
 void program_run_command(Program *p);
 
+/* usage.c: the texts of --help that are not of a command of the standard library. */
+
+extern const char emit_usage[], info_usage[];
+
+/* Prints the usage of the program, with a row for each command of the standard library. */
+void put_usage(void);
+
+/* info.c: what `cuttle info` prints. */
+
+/* Prints version, device, CPU engine, NVRTC with its targets, and cache, and why they were chosen. */
+void info_print(CuttleState *s);
+
+/* worker.c: the program in a sandbox: `cuttle --sandbox script.lua`, and with `--answer` the process that answers a
+   request of `cuttle mcp`. */
+
+/* Takes `--sandbox` or `--sandbox=MIB`, the program's first argument, into the options of its state; NULL, or what is
+   wrong with it. */
+const char *worker_take_sandbox(int argc, char **argv, cuttle_Options *options);
+/* Is this argument `--sandbox`? */
+bool worker_is_sandbox(const char *arg);
+
+/* Lets no more than the first MiB of the output through. */
+void worker_limit_output(cuttle_Options *options);
+
+/* Reads a request from standard input, answers it at PROCESS_REPLY_FD, and returns the exit code. The module
+   cuttle.mcp_answer makes the answer. */
+int worker_answer(CuttleState *s);
+
 #endif

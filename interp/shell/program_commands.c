@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "info.h"
-#include "process.h"
 #include "program.h"
+#include "process.h"
 #include "repl.h"
-#include "usage.h"
 #include "interp/state/state_language.h"
 
 /* A launch is traced for the device that it runs on, and a script may ask for that device's capability: where this

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "program.h"
-#include "worker.h"
 #include "interp/state/diag.h"
 #include "runtime/device/nvrtc.h"
 

@@ -14,11 +14,7 @@
 #include "interp/state/note.h"
 #include "interp/state/state_language.h"
 #include "runtime/base/clock.h"
-#include "repl_complete.h"
-#include "repl_edit.h"
-#include "repl_input.h"
-#include "repl_locals.h"
-#include "repl_print.h"
+#include "repl_parts.h"
 
 /* {====== Ctrl-C ====== */
 

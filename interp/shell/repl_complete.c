@@ -1,14 +1,12 @@
 /* repl_complete.c: completion. stdlib/commands/complete.lua finds the candidates; this gives it what only C reaches,
    and makes of its list what readline takes. */
-#include "repl_complete.h"
+#include "repl_parts.h"
 
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interp/state/state_language.h"
-#include "repl_files.h"
-#include "repl_locals.h"
 #include "runtime/ir/atom.h"
 
 /* {====== What complete.lua asks for ====== */

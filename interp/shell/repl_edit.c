@@ -1,6 +1,6 @@
 /* repl_edit.c: the line editor: one face for libedit and readline, by dlopen, so that neither is
    needed; and the file of the history, which is our own: one entry a line, whatever lines it has. */
-#include "repl_edit.h"
+#include "repl_parts.h"
 
 #include <dlfcn.h>
 #include <errno.h>

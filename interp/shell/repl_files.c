@@ -1,5 +1,5 @@
 /* repl_files.c: names of files as candidates of completion. */
-#include "repl_files.h"
+#include "repl_parts.h"
 
 #include <dirent.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* repl_input.c: loads an input as an expression, as a layout, or as statements with more lines while
    they are incomplete; in the manner of lua.c. */
-#include "repl_input.h"
+#include "repl_parts.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 #include "interp/algebra/bind.h"
 #include "interp/state/note.h"
 #include "interp/state/state_language.h"
-#include "repl_locals.h"
 
 typedef struct Input {
   lua_State *L;

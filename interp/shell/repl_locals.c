@@ -9,7 +9,7 @@
 
    The session is a table in the registry, of each name a function that has the variable as an upvalue of that name,
    or a list of the constant's value. */
-#include "repl_locals.h"
+#include "repl_parts.h"
 
 #include <lauxlib.h>
 #include <string.h>

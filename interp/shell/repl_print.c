@@ -1,5 +1,5 @@
 /* repl_print.c: prints results: stdlib/commands/results.lua says how. */
-#include "repl_print.h"
+#include "repl_parts.h"
 #include "interp/state/state_language.h"
 
 #include <lauxlib.h>

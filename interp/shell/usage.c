@@ -1,5 +1,5 @@
 /* usage.c: the texts of --help that are not of a command of the standard library. */
-#include "usage.h"
+#include "program.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* worker.c: see worker.h. */
-#include "worker.h"
+/* worker.c: see program.h. */
+#include "program.h"
 
 #include <lauxlib.h>
 #include <poll.h>

@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "diag_guess.h"
-#include "diag_op.h"
 #include "runtime/base/plural.h"
 #include "state.h"
 

@@ -6,6 +6,7 @@
 #include <lua.h>
 
 #include "runtime/base/err.h"
+#include <stdbool.h>
 
 #ifdef __clang_analyzer__
 #define DIAG_RAISES __attribute__((analyzer_noreturn))
@@ -75,5 +76,22 @@ void diag_push_message(lua_State *L, int idx);
    diag_set_traceback asked for it. */
 int diag_handler(lua_State *L);
 void diag_set_traceback(lua_State *L, bool on);
+
+/* diag_guess.c: what an unknown global may have meant, or text that is C++. */
+
+/* The message at the top of the stack; where it says that something is nil that is written almost as a
+   name of the language, or that other languages have, with what to write [-1, +1, m]. */
+void diag_guess_global(lua_State *L);
+
+/* The message at the top, of a text that does not parse; where that is what C++ or Python has, with what
+   Lua has [-1, +1, m]. is_whole: nothing can follow it. */
+void diag_guess_syntax(lua_State *L, const char *text, size_t len, bool is_whole);
+
+/* diag_op.c: whose name an error carries. Only diag.c uses it. */
+
+/* The message at the top of the stack, where it begins with the name of a part that the running
+   operation is made of ("integer: ", "layout: "), begins with that of the operation that the script
+   called instead ("size: ") [-1, +1, m]. */
+void diag_name_operation(lua_State *L);
 
 #endif

@@ -1,6 +1,6 @@
 /* diag_guess.c: what an unknown global or method may have meant, and what Lua has for text that is C++ or
    Python. stdlib/commands/guess.lua knows; this gives it the message and the script's text. */
-#include "diag_guess.h"
+#include "diag.h"
 #include "state_language.h"
 
 #include <lauxlib.h>

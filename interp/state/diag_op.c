@@ -1,13 +1,12 @@
 /* diag_op.c: whose name an error carries. Texts, integers and layouts are read and computed on behalf
    of many operations: their messages name the part ("layout: expected ')' at column 4"), the script's
    author wrote the operation. It is found on the stack, so that nothing is passed down for it. */
-#include "diag_op.h"
+#include "diag.h"
 #include "state_language.h"
 
 #include <lauxlib.h>
 #include <string.h>
 
-#include "diag.h"
 #include "state.h"
 
 /* Parts that are not themselves what a script calls, or not always. */

@@ -1,6 +1,6 @@
 /* overwrite.c: names of the language are plain globals, so that no metamethod sees an assignment to
    one; what sees it is the parser, when the chunk is loaded. Locals are no such assignment. */
-#include "overwrite.h"
+#include "source_load.h"
 #include "state_language.h"
 
 #include <ctype.h>

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "diag.h"
-#include "diag_guess.h"
-#include "overwrite.h"
 #include "state.h"
 
 #define TEXTS_KEY "cuttle.texts"

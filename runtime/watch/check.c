@@ -2,7 +2,7 @@
    part that checks this kind of memory (check_state.h). */
 #include "check_clock.h"
 #include "check_flag.h"
-#include "check_phase.h"
+#include "check_parts.h"
 #include "check_ranks.h"
 #include "explore.h"
 #include "needless.h"

@@ -1,6 +1,6 @@
 /* check_fail.c: failures that the engine finds, as findings. */
 #include "check_flag.h"
-#include "check_phase.h"
+#include "check_parts.h"
 
 #include <string.h>
 

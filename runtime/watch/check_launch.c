@@ -3,7 +3,7 @@
 #include "check_clock.h"
 #include "check_flag.h"
 #include "check_latest.h"
-#include "check_phase.h"
+#include "check_parts.h"
 #include "check_ranks.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* check_phase.c: phases of mbarriers that warps have missed; see check_phase.h. */
-#include "check_phase.h"
+/* check_phase.c: phases of mbarriers that warps have missed; see check_parts.h. */
+#include "check_parts.h"
 
 #include <stdio.h>
 #include <string.h>

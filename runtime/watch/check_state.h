@@ -24,7 +24,7 @@
 #include "runtime/simt/run/simt_watch.h"
 
 typedef struct CtClocks CtClocks;       /* check_clock.h */
-typedef struct CtPhases CtPhases;       /* check_phase.h */
+typedef struct CtPhases CtPhases;       /* check_parts.h */
 typedef struct CtLatest CtLatest;       /* check_latest.h */
 typedef struct CtKnowledge CtKnowledge; /* check_known.h */
 typedef struct CtFlags CtFlags;         /* check_flag.h */

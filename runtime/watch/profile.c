@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#include "profile_box.h"
-#include "profile_state.h"
+#include "profile_rows.h"
 
 enum { FEW = 64 }; /* blocks for each one that runs, where they are spread */
 #define GOLDEN 0.6180339887498949

@@ -137,7 +137,7 @@ typedef struct CtProfileProgram {
   CtProfileBuf *bufs;      /* [0] unused */
   CtProfilePattern *patterns;
   uint32_t n_patterns;
-  struct CtProfileBox *boxes; /* the boxes of tma_load in the first launch; profile_box.h */
+  struct CtProfileBox *boxes; /* the boxes of tma_load in the first launch; profile_rows.h */
   size_t n_boxes;
   bool lacks_boxes; /* there were too many boxes */
 } CtProfileProgram;

@@ -1,5 +1,5 @@
-/* profile_box.c: counts boxes of TMA; see profile_box.h. */
-#include "profile_box.h"
+/* profile_box.c: counts boxes of TMA; see profile_rows.h. */
+#include "profile_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,7 @@
 /* profile_memory.c: the memory that `profile` counts in: rows, marks of sectors and caches of each worker. */
-#include "profile_state.h"
+#include "profile_rows.h"
 
 #include <string.h>
-
-#include "profile_box.h"
 
 enum { MAX_SECTORS = 1 << 24 }; /* the largest tensor whose sectors are marked has 512 MiB */
 enum { MAX_BITS = INT32_MAX };  /* of the marks of a tensor, with a bit for each block and sector */

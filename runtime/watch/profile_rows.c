@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "profile_box.h"
-
 /* --- what instructions do ------------------------------------------------------------------------------- */
 
 static bool has_pairs(const CtSimtRow *row) {

@@ -8,10 +8,7 @@
 
 #include "interp/host/language.h"
 #include "interp/shell/repl.h"
-#include "interp/shell/repl_complete.h"
-#include "interp/shell/repl_input.h"
-#include "interp/shell/repl_locals.h"
-#include "interp/shell/repl_print.h"
+#include "interp/shell/repl_parts.h"
 #include "interp/state/state_language.h"
 
 enum { N_STATES = 3, QUIET_STATE = 2, INCOMPLETE = -1 };
