@@ -8,7 +8,7 @@ package.path = "scripts/?.lua;" .. package.path
 local found, internal = debug.getupvalue(package.preload["cuttle.show"], 2)
 local machine_code = require "cuttle.cubin"
 assert(found)
-local sass = require "cuttle.sass"
+local loops = require "hot_loops"
 local is_emitting, sm = internal.launch.emit_sm()
 assert(not is_emitting)
 
@@ -130,10 +130,10 @@ local function loop_of(k, name, c)
   if cubin == nil and why:find("cannot load", 1, true) then
     tap.skip_all "no NVRTC on this machine"
   end
-  local counts, n = sass.loop_kinds(assert(cubin, why), name)
+  local counts, n = loops.count(assert(cubin, why), name)
   return { counts = counts, n = n,
            registers = (machine_code.resources_of(source, sm, name, {})),
-           ahead = sass.count_before(cubin, name, "LDSM", { HMMA = true, IMMA = true }) }
+           ahead = loops.count_before(cubin, name, "LDSM", { HMMA = true, IMMA = true }) }
 end
 
 -- The counts of instructions that are no address arithmetic, as a text.

@@ -7,7 +7,7 @@
 --   cuttle --sm=90a scripts/fingerprints.lua --update FILE    writes the file anew
 local tap = dofile "tests/support/tap.lua"
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
-local sass = require "cuttle.sass"
+local loops = require "hot_loops"
 local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of, backward = require "cuttle.attention", require "cuttle.attention_backward"
@@ -29,10 +29,10 @@ local function fingerprint(launch, ...)
   local symbol = symbol_of(launch:source(...))
   local ok, cubin = pcall(launch.cubin, launch, ...)
   if not ok then return nil, cubin end
-  local registers, stack = sass.resources(cubin, symbol)
-  local conflicts = sass.bank_conflicts(cubin, symbol)
+  local registers, stack = loops.resources(cubin, symbol)
+  local conflicts = loops.bank_conflicts(cubin, symbol)
   return ("%d registers, %d bytes of stack; %sloop of %s"):format(registers, stack,
-    conflicts > 0 and conflicts .. " bank conflicts; " or "", sass.hot_loop(cubin, symbol))
+    conflicts > 0 and conflicts .. " bank conflicts; " or "", loops.text(cubin, symbol))
 end
 
 -- What the ledger knows to give the file's line is not compiled again.

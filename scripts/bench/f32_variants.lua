@@ -3,13 +3,13 @@
 -- slices and parts of K, beside cuBLAS. All of a problem take turns in one process: two short
 -- rounds for all, then longer ones for the best and the shipped one. Words choose problems: "TN".
 -- Without a GPU it compiles the candidates for the GPU of --sm, and prints what the assembler plans
--- for their loops (scripts/sass.lua), the least cycles first.
+-- for their loops (scripts/hot_loops.lua), the least cycles first.
 package.path = "scripts/?.lua;" .. package.path
 local ct = require "cuttle"
 local configs = require "cuttle.matmul_choice"
 local median = require "cuttle.lists".median
 local operator = require "cuttle.matmul"
-local sass = require "cuttle.sass"
+local loops = require "hot_loops"
 
 local FINALISTS <const> = 4
 local SHORT <const>, LONG <const> = { rounds = 2, ms = 4 }, { rounds = 9, ms = 15 }
@@ -301,12 +301,12 @@ local function plan_one(set, c)
   local cubin = launch:cubin(table.unpack(steps[1].args))
   local symbol = launch:source(table.unpack(steps[1].args))
     :match "__launch_bounds__%b()%s*([%w_]+)%("
-  local kinds, n = sass.loop_kinds(cubin, symbol)
-  local registers, stack = sass.resources(cubin, symbol)
-  return { cost = sass.planned_cycles(cubin, symbol) / kinds.FFMA,
+  local kinds, n, cycles = loops.count(cubin, symbol)
+  local registers, stack = loops.resources(cubin, symbol)
+  return { cost = cycles / kinds.FFMA,
            text = ("%-50s %3d registers, %d bytes of stack, %.4f instructions, %.4f conflicts")
              :format(c.config.name, registers, stack, n / kinds.FFMA,
-               sass.bank_conflicts(cubin, symbol) / kinds.FFMA) }
+               loops.bank_conflicts(cubin, symbol) / kinds.FFMA) }
 end
 
 local function plan(p)

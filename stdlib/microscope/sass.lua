@@ -6,7 +6,7 @@
 -- of earlier loads and the like it waits. NVIDIA documents none of it: nvdisasm shows the same.
 --   M.lines(image, symbol, chunks)   its hot loop by script lines
 --   M.text(image, symbol, chunks)    all of its instructions, below the lines that they are of
--- Also figures of the hot loop: hot_loop, loop_kinds, count_before, bank_conflicts, planned_cycles.
+--   M.hot_loop(image, symbol)        all instructions, the first and the last one of that loop
 local lists = require "cuttle.lists"
 local machine = require "cuttle.profile_machine"
 local machine_code = require "cuttle.cubin"
@@ -54,8 +54,6 @@ local others <const> = {
 local is_math <const> = { FFMA = true, FADD = true, FMUL = true, HMMA = true, IMMA = true,
                           HGMMA = true, IGMMA = true, QGMMA = true, MUFU = true }
 
-local FFMA <const>, ALL_REGISTERS <const>, NO_REGISTER <const> = 0x023, 1, 255
-local N_BANKS <const> = 2
 local NEW_CODES <const> = 100 -- from sm_100 on some codes mean another instruction
 
 -- What is another instruction from sm_100 on.
@@ -72,38 +70,8 @@ local function name_of(opcode, sm)
   return kinds[opcode] or uniform[opcode] or others[opcode] or ("0x%03x"):format(opcode)
 end
 
--- The registers that a multiply-add of floats reads, {a, b, c}, and which of them the operand cache
--- keeps for the next instruction, a bit for each; nil for what has no three of them.
-local function operands(low, high)
-  if low & 0x1ff ~= FFMA or low >> 9 & 7 ~= ALL_REGISTERS then return nil end
-  return { low >> 24 & 255, low >> 32 & 255, high & 255, keeps = high >> 58 & 7 }
-end
-
--- How many of the multiply-adds from first to last wait for a bank of registers: a bank gives two
--- operands in a cycle, the operand cache those that the instruction before has kept.
-local function count_conflicts(list, first, last)
-  local n, kept = 0, {}
-  for i = first, last do
-    local from, each, most = list[i].from, {}, 0
-    for operand = 1, from and 3 or 0 do
-      local r = from[operand]
-      if r ~= NO_REGISTER and kept[operand] ~= r then each[r] = true end
-    end
-    for bank = 0, N_BANKS - 1 do
-      local reads = 0
-      for r in pairs(each) do reads = reads + (r % N_BANKS == bank and 1 or 0) end
-      most = math.max(most, reads)
-    end
-    n, kept = n + (most > 2 and 1 or 0), {}
-    for operand = 1, from and 3 or 0 do
-      if from.keeps >> operand - 1 & 1 == 1 then kept[operand] = from[operand] end
-    end
-  end
-  return n
-end
-
--- Each instruction: {kind =, name =, cycles =, waits =, from = what it reads, to = the number of
--- the one that it branches to}.
+-- Each instruction: {kind =, name =, cycles =, waits =, to = the number of the one that it branches
+-- to}.
 local function decode(text, sm)
   local list = {}
   for at = 1, #text, 16 do
@@ -112,8 +80,7 @@ local function decode(text, sm)
     local to
     if opcode == BRANCH then to = machine_code.target_of(low, high, at - 1, sm) // 16 end
     list[#list + 1] = { kind = kind_of(opcode, sm), name = name_of(opcode, sm),
-                        cycles = high >> 41 & 15, waits = high >> 52 & 63 ~= 0, to = to,
-                        from = operands(low, high) }
+                        cycles = high >> 41 & 15, waits = high >> 52 & 63 ~= 0, to = to }
   end
   while #list > 0 and list[#list].kind == "NOP" do list[#list] = nil end -- they fill up the end
   return list
@@ -145,57 +112,17 @@ local function hot_loop(list)
   return first, last, most > 0
 end
 
--- How often each kind stands in the hot loop of a kernel in a cubin; first and last of its
--- instructions; all of them. Nothing if the cubin does not have the kernel.
-local function count_kinds(cubin, symbol)
+--- All instructions of a kernel in a cubin, each {kind =, cycles =, ...}, and the numbers of the
+--- first and the last one of its hot loop. Nothing if the cubin does not have the kernel.
+function M.hot_loop(cubin, symbol)
   local code, sm = machine_code.code(cubin, symbol)
   if code == nil then return nil end
   local list = decode(code, sm)
-  local first, last = hot_loop(list)
-  local counts = {}
-  for i = first, last do
-    local kind = list[i].kind
-    counts[kind] = (counts[kind] or 0) + 1
-  end
-  return counts, first, last, list
+  return list, hot_loop(list)
 end
 
---- Registers and bytes of stack of a thread; nil and why.
-M.resources = machine_code.resources
-
---- The counts of kinds, and how many instructions there are.
-function M.loop_kinds(cubin, symbol)
-  local counts, first, last = count_kinds(cubin, symbol)
-  return counts, counts and last - first + 1
-end
-
---- How many instructions of a kind stand in that loop before the first of the kinds in `ends`.
-function M.count_before(cubin, symbol, kind, ends)
-  local _, first, last, list = count_kinds(cubin, symbol)
-  local n = 0
-  for i = first, last do
-    if ends[list[i].kind] then break end
-    n = n + (list[i].kind == kind and 1 or 0)
-  end
-  return n
-end
-
---- How many multiply-adds of the hot loop wait for a bank of registers.
-function M.bank_conflicts(cubin, symbol)
-  local counts, first, last, list = count_kinds(cubin, symbol)
-  return counts and count_conflicts(list, first, last)
-end
-
---- The cycles that the assembler plans for a turn of the hot loop, for one warp alone.
-function M.planned_cycles(cubin, symbol)
-  local counts, first, last, list = count_kinds(cubin, symbol)
-  local cycles = 0
-  for i = counts and first or 1, last or 0 do cycles = cycles + list[i].cycles end
-  return counts and cycles
-end
-
--- "FFMA 1024, LDS 69", the most frequent first.
-local function counted(counts)
+--- "FFMA 1024, LDS 69" of counts by kind, the most frequent first.
+function M.counted(counts)
   local order = {}
   for kind in pairs(counts) do order[#order + 1] = kind end
   table.sort(order, function(a, b)
@@ -204,15 +131,6 @@ local function counted(counts)
   end)
   for i, kind in ipairs(order) do order[i] = kind .. " " .. counts[kind] end
   return table.concat(order, ", ")
-end
-
---- The hot loop of a kernel in a cubin: "1191 instructions, 1210 cycles: FFMA 1024, LDS 69, ...",
---- the most frequent kinds first. The cycles are those that the assembler plans for one warp alone.
-function M.hot_loop(cubin, symbol)
-  local counts, first, last = count_kinds(cubin, symbol)
-  if counts == nil then return nil end
-  return ("%s, %s: %s"):format(plural(last - first + 1, "instruction"),
-    plural(M.planned_cycles(cubin, symbol), "cycle"), counted(counts))
 end
 
 -- {====== By script lines ======
@@ -261,7 +179,7 @@ function M.lines(cubin, symbol, chunks)
     add(of[key], x)
     of[key].counts[x.name] = (of[key].counts[x.name] or 0) + 1
   end
-  for _, line in ipairs(result.lines) do line.code, line.counts = counted(line.counts), nil end
+  for _, line in ipairs(result.lines) do line.code, line.counts = M.counted(line.counts), nil end
   table.sort(result.lines, lists.by("file", "line"))
   return result
 end

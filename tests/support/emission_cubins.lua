@@ -3,7 +3,7 @@
 -- tests/golden/emission.txt says of a text that the ledger knows is not compiled again.
 package.path = "scripts/?.lua;" .. package.path
 local ledger = require "ledger"
-local sass = require "cuttle.sass"
+local loops = require "hot_loops"
 local emission = dofile "tests/support/emission_kernels.lua"
 local sm, wants_all = tonumber(arg[1]), arg[2] == "all"
 
@@ -19,7 +19,7 @@ local function code_of(k)
   local source = k.launch:source(table.unpack(k.args))
   local symbol = source:match "__launch_bounds__%b()%s*([%w_]+)%("
   local cubin = k.launch:cubin(table.unpack(k.args))
-  return ("%d registers; %s"):format(sass.resources(cubin, symbol), sass.hot_loop(cubin, symbol))
+  return ("%d registers; %s"):format(loops.resources(cubin, symbol), loops.text(cubin, symbol))
 end
 
 local function report(k, variant)
