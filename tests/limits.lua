@@ -18,7 +18,7 @@ local limits <const> = {
       "launch_config.c MAX_GRID_YZ", "launch_config.c MAX_SHARED",
       "launch.h LAUNCH_MAX_ARGS", "launch.h LAUNCH_MAX_SLOTS", "launch.h LAUNCH_MAX_DEPTH",
       "bind_kernel.c MAX_PREPARED", "rewrite_scope.c MAX_GOTOS",
-      "front_learn.c MAX_TRACES", "front_record.h RECORD_MAX_NESTED",
+      "front_learn.c MAX_TRACES", "front_parts.h RECORD_MAX_NESTED",
       "state.h STATE_MAX_DEVICES", "state.h STATE_MAX_VIRTUAL",
       "tensor.h TENSOR_MAX_FIXED", "bind_function.c MAX_ARGS",
       "bind_function.c MAX_RESULTS", "ir.h CT_SIZE_MAX_OPS",
