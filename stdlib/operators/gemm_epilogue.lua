@@ -36,11 +36,13 @@ end
 -- The sum with all that comes before the function; `old` is what C holds at (m,n).
 local function factored(self, sum, old, m, n)
   local variant = self.variant
-  local v = cast(sum, variant.work) * self.alpha
+  local v = cast(sum, variant.work)
   if variant.scales then
     local row, column = m, n
     if variant.swapped then row, column = n, m end
-    v = scales.scaled(variant, self.scales, v, row, column, self.l)
+    v = scales.scaled(variant, self.scales, v, self.alpha, row, column, self.l)
+  else
+    v = v * self.alpha
   end
   if variant.reads_c then v = v + cast(old, variant.work) * self.beta end
   if variant.bias then v = v + cast(self.operands[1][{m, n, self.l}], variant.work) end

@@ -35,15 +35,21 @@ local function value(variant, scales, name, i, kb, l)
   return inside[{row, of.deep and kb or 0, l}]
 end
 
---- v times the scales that are the same for all K, at (m,n) of the kernel's C.
-function M.scaled(variant, scales, v, m, n, l)
-  local at = { A = m, B = n }
-  for _, name in ipairs { "A", "B" } do
-    if not variant.scales[name].deep then
-      v = v * cast(value(variant, scales, name, at[name], 0, l), variant.work)
-    end
+--- The sum v at (m,n) of the kernel's C, times alpha and the scales that are the same for all K.
+--- What few elements of a thread differ in is multiplied first: alpha, scales of all rows, B's.
+function M.scaled(variant, scales, v, alpha, m, n, l)
+  local at, factor = { A = m, B = n }, alpha
+  local function of(name)
+    return cast(value(variant, scales, name, at[name], 0, l), variant.work)
   end
-  return v
+  local function has(name, each)
+    local side = variant.scales[name]
+    return not side.deep and (side.rows == "each" or side.rows == "block") == each
+  end
+  if has("A", false) then factor = factor * of "A" end
+  if not variant.scales.B.deep then factor = factor * of "B" end
+  v = v * factor
+  return has("A", true) and v * of "A" or v
 end
 
 -- {====== Blocks of K ======
