@@ -96,7 +96,17 @@ local function matrices(p, a, b, c, at)
     modes.view("c", c.tensor, { p.m, p.n, l }, at and at.c)
 end
 
--- The steps of products apart: see modes.apart.
+-- A product whose C has modes of modes, as products apart: see modes.apart. nil: it is one.
+local function apart(p, a, b, c, options)
+  if has_matmul_options(options) then return nil end
+  local q, offsets = modes.apart(p)
+  if not q then return nil end
+  local A, B, C = matrices(p, a, b, c)
+  if products.has_boxes(A, B, C, options) then return nil end
+  return q, offsets
+end
+
+-- The steps of products apart.
 local function steps_apart(q, offsets, a, b, c, options)
   local all = {}
   for _, at in ipairs(offsets) do
@@ -121,8 +131,7 @@ local function compute(op, a, b, c, extents, options, place)
     if place then again.keep(place, { step }) end
     return
   end
-  local q, offsets = nil, nil
-  if not has_matmul_options(options) then q, offsets = modes.apart(p) end
+  local q, offsets = apart(p, a, b, c, options)
   if q then
     local all = steps_apart(q, offsets, a, b, c, options)
     steps.run(all)
@@ -374,8 +383,7 @@ local function explain_step(step, extents, options)
     local _, lanes = plain_step(p, step.a, step.b, c, options)
     template = ("one %s an element, as %s"):format(lanes == 1 and "thread" or "warp", why)
   else
-    local q, offsets = nil, nil
-    if not has_matmul_options(options) then q, offsets = modes.apart(p) end
+    local q, offsets = apart(p, step.a, step.b, c, options)
     local A, B, C = matrices(q or p, step.a, step.b, c)
     template = products.explain(A, B, C).text
     if q then template = ("%d products of %d batches: %s"):format(#offsets, q.size.l, template) end

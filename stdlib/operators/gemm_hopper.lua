@@ -30,6 +30,7 @@
 --   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
 --              groups
 --   transposes  another kernel copies A first, contiguous along K (gemm_hopper_transpose.lua)
+--   boxes      for a C whose modes have two parts, if passes lie in one part: TMA stores these
 --   gathers    for nested matrices and rows by an index, which the group that loads gathers
 --              (gemm_hopper_nested.lua)
 local arrive = require "cuttle.warp_arrive"
@@ -228,7 +229,7 @@ local function load_scales(variant, plan, block, scales)
 end
 
 -- A group that multiplies.
-local function multiply_all(variant, plan, block, C, ending)
+local function multiply_all(variant, plan, block, C, to, ending)
   local bM, bN = variant.tile[1], variant.tile[2]
   -- From one lane for all: slots and descriptors that depend on it stay in registers of the warp.
   local i = threadIdx.x - GROUP
@@ -248,7 +249,7 @@ local function multiply_all(variant, plan, block, C, ending)
   end
   local state = pipeline_state(variant.stages)
   local out = store.begin(plan.stored, plan.store, block.memory, block.fetched, group,
-    C, tma_tensor(C), block.l, block.by)
+    C, tma_tensor(to), block.l, block.by)
 
   local function block_row(row)
     return plan.high > 1 and row * plan.high + cluster_rank() or row
@@ -361,6 +362,8 @@ function M.make(variant, ranks)
 
   -- room: memory of panels or of Stream-K.
   local function body(A, B, C, alpha, beta, operands, order, room)
+    local to = C
+    if variant.boxes then C = store.of_boxes(C) end
     local rows, columns = shared(dtype, plan.rows), shared(dtype, plan.columns)
     local stored = store.memory(plan.store, plan.groups)
     local full, empty = mbarrier(variant.stages, fills), mbarrier(variant.stages, arrivals)
@@ -414,7 +417,7 @@ function M.make(variant, ranks)
       end
     else
       if variant.registers then setmaxnreg(variant.registers[2]) end
-      multiply_all(variant, plan, block, C, ending)
+      multiply_all(variant, plan, block, C, to, ending)
     end
     -- Others may still arrive here, or read sums.
     if plan.high > 1 or plan.k_blocks > 1 then sync_cluster() end

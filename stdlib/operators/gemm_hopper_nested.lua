@@ -5,6 +5,7 @@
 local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local nested = require "cuttle.gemm_nested"
+local store = require "cuttle.gemm_hopper_store"
 local M = {}
 
 local GROUP <const> = 128 -- threads of a warp group
@@ -13,6 +14,7 @@ local LAG <const> = 2 -- tiles of K on their way to a thread's slots
 
 --- Why the kernel cannot take a problem's nested matrices, or cannot do without any; nil: it can.
 function M.trouble(config, p)
+  if config.boxes then return store.boxes_trouble(config, p) end
   local is_stored = p.glu or p.rows and p.rows.scatter -- as TMA brings it, or row by row
   local is_nested = p.nested and (p.nested.A or p.nested.B or not is_stored)
   if not config.gathers then

@@ -102,8 +102,8 @@ function M.trouble(config, p)
     or not gathered.A and trouble_with(p.A, a, a_modes, ALONG[config.transposes and "mn"
       or p.a_major])
     or not gathered.B and trouble_with(p.B, b, b_modes, ALONG[p.b_major])
-    or trouble_with(p.pairs_C or p.C, "C", { a_modes[1], b_modes[1], "the batches" },
-      along_C(config))
+    or not config.boxes and trouble_with(p.pairs_C or p.C, "C",
+      { a_modes[1], b_modes[1], "the batches" }, along_C(config)) or nil
 end
 
 --- Is this the template for it? Of fewer rows or columns mma.sync is faster, which waits less for
@@ -214,7 +214,8 @@ function M.args(config, p, room)
   local gathered = p.nested or {}
   local function taken(name, along) return gathered[name] and p[name] or mapped(p[name], along) end
   local args = { config.transposes and room or taken("A", ALONG[p.a_major]),
-                 taken("B", ALONG[p.b_major]), mapped(p.pairs_C or p.C, along_C(config)) }
+                 taken("B", ALONG[p.b_major]),
+                 config.boxes and store.boxed(p.C) or mapped(p.pairs_C or p.C, along_C(config)) }
   local has_parts = p.groups or M.is_batched(config, p.m, p.n, p.l)
   if config.order == "hilbert" and not has_parts then args[4] = hilbert(config, p) end
   if config.stream_k then args[4] = room end

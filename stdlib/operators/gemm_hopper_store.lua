@@ -8,6 +8,7 @@ local grouping = require "cuttle.gemm_groups"
 local indexed = require "cuttle.gemm_indexed"
 local lists = require "cuttle.lists"
 local nested = require "cuttle.gemm_nested"
+local tma = require "cuttle.tma_rules"
 local M = {}
 
 local GROUP <const>, WARP <const>, ROWS <const> = 128, 32, 64
@@ -26,6 +27,51 @@ function M.trouble(config, p)
     return ("a block has %d bytes of a row of C, and stores %d or more"):format(bits // 8,
       LEAST_BITS // 8)
   end
+end
+
+-- {shape, stride} of a mode of C, or of its first or second part.
+local function part_of_mode(C, mode, i)
+  local extent, stride = shape(C)[mode], stride(C)[mode]
+  if type(extent) ~= "table" then extent, stride = { extent }, { stride } end
+  return extent[i] or 1, stride[i] or 0, #extent
+end
+
+-- Of a pass: columns of C that TMA stores at once.
+local function columns_at_once(config, p)
+  return math.min(config.store[1] * LINE_BITS // p.c_dtype.bits, config.tile[1])
+end
+
+--- Why C, of whose modes one or both have two parts, is not stored in boxes that lie in one part
+--- each; nil: it is.
+function M.boxes_trouble(config, p)
+  if not p.nested or p.nested.A or p.nested.B or p.groups or p.rows or p.l > 1 or p.beta ~= 0
+    or p.bias or p.epilogue or p.scales then
+    return "it stores boxes of a C whose modes have two strides each, of sums alone"
+  end
+  local unit = VECTOR_BITS // p.c_dtype.bits
+  for mode, n in ipairs { columns_at_once(config, p), ROWS } do
+    local extent, first, parts = part_of_mode(p.C, mode, 1)
+    local _, second = part_of_mode(p.C, mode, 2)
+    if parts > 2 or extent % n ~= 0 or second % unit ~= 0
+      or mode == 1 and first ~= 1 or mode == 2 and first % unit ~= 0 then
+      return ("it stores boxes of %d, adjacent or multiples of 16 bytes apart"):format(n)
+    end
+  end
+  return tma.trouble(M.boxed(p.C), "C", { "M", "M", "N", "N" }, 1, 0)
+end
+
+--- A C with modes of two parts as TMA takes it: (columns, columns, rows, rows).
+function M.boxed(C)
+  local extents, strides = {}, {}
+  for i = 0, 3 do
+    extents[i + 1], strides[i + 1] = part_of_mode(C, 1 + i // 2, 1 + i % 2)
+  end
+  return tma.mapped(view(C, layout(extents, strides)), 1)
+end
+
+--- In a kernel: a matrix with the extents of such a C, for whoever asks for these.
+function M.of_boxes(C)
+  return view(C, layout({ size(C, 0) * size(C, 1), size(C, 2) * size(C, 3) }, { 1, 1 }))
 end
 
 --- Of a group's buffers, for any C.
@@ -112,7 +158,8 @@ end
 --- by.scatter: see gemm_indexed.lua.
 function M.begin(variant, plan, memory, full, group, all, all_out, l, by)
   local i = threadIdx.x % GROUP
-  local C, out = batch_of(all, all_out, l)
+  local C, out = all, all_out
+  if variant.boxes then C = select(C, 1, 0) else C, out = batch_of(all, all_out, l) end
   return setmetatable({ variant = variant, plan = plan, memory = memory(_, _, _, group), C = C,
     all = all, all_out = all_out, l = l, index = by and by.scatter, is_first = i == 0,
     thr = plan.like:get_slice(i),
@@ -280,13 +327,23 @@ local function write(self, new, buffer)
   end
 end
 
+-- The part of C's coordinates to which a pass is stored.
+local function place_of(self, at)
+  local columns = self.plan.columns
+  if not self.variant.boxes then
+    return tile(self.out, {ROWS, columns}, {_, _})(_, _, at.row, at.column)
+  end
+  local high, wide = size(self.out, 2) // ROWS, size(self.out, 0) // columns
+  return tile(select(self.out, 2, 0, 3, 1), {ROWS, columns, 1, 1}, {_, _, _, _})(_, _, 0, 0,
+    at.row % high, at.column % wide, at.row // high, at.column // wide)
+end
+
 -- From a buffer to C: by TMA, but by the threads where rows are another group's. Either
 -- way the pass is a group of TMA's stores, perhaps an empty one: these are counted.
 local function out_of(self, buffer, at)
-  local gC = tile(self.out, {ROWS, self.plan.columns}, {_, _})
   if is_whole(self, at.row) then
     if self.is_first then
-      tma_store(self.memory(_, _, buffer), gC(_, _, at.row, at.column))
+      tma_store(self.memory(_, _, buffer), place_of(self, at))
       tma_store_commit()
     end
     return

@@ -386,6 +386,12 @@ end
 --- Takes the results of this file into account from now on.
 function M.use(path) results.use("matmul", path, tables.trouble) end
 
+--- Is this one product, though modes of C have two strides each, that TMA stores?
+function M.has_boxes(A, B, C, options)
+  local _, opts, p = problems.arguments(A, B, C, options)
+  return opts.config == nil and configs.choose(p).boxes ~= nil
+end
+
 --- The step that computes a problem, of M.problem's, by a configuration: {kernel =, launch =,
 --- args =}.
 function M.step(p, config, stream) return plan(p, config, stream) end

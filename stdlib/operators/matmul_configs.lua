@@ -281,6 +281,8 @@ M.list = {
     store = { 1, 2 }, order = "groups", pdl = true, when = at_once(1, 256, 128) },
   hopper{ name = "hopper 256x128x64", types = HALVES, behind = true, stages = 3,
     registers = { 40, 232 }, store = { 4, 1 }, order = "hilbert", when = is_wide },
+  hopper{ name = "hopper 256x128x64, C in boxes", types = HALVES, behind = true, stages = 3,
+    registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", boxes = true, when = is_wide },
   hopper{ name = "hopper 128x128x64, gather", types = HALVES, stages = 6, store = { 1, 2 },
     order = "groups", gathers = true,
     when = function(p) return is_wide(p) and (p.m <= 128 or at_most(1, 128, 128)(p)) end },

@@ -213,7 +213,7 @@ function M.explain(p)
     choice = { config = config, split = n }
   end
   local out = explanation(choice.config, choice.split, p, row)
-  if p.nested and not p.glu then
+  if p.nested and not p.glu and not choice.config.boxes then
     out.text = ("gather: %s; %s"):format(text_of_nested(p), out.text)
   end
   return out
