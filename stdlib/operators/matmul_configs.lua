@@ -325,11 +325,14 @@ M.list = {
   hopper{ name = "hopper 128x128x128, across", types = ALL_BYTES, majors = NN, across = true,
     stages = 6, registers = { 40, 232 }, store = { 1, 2 }, order = "groups", pdl = true,
     when = at_once(1, 128, 128) },
+  hopper{ name = "hopper 128x128x128, ping-pong, early", types = F8, majors = TN,
+    schedule = "ping-pong", stages = 5, registers = { 40, 232 }, store = { 1, 2 },
+    order = "hilbert", pdl = true,
+    when = function(p) return p.k <= 2048 and fills(1, 128, 128)(p) end },
   hopper{ name = "hopper 128x128x128, ping-pong", types = ALL_BYTES, majors = TN,
     schedule = "ping-pong", stages = 5, registers = { 40, 232 }, store = { 1, 2 },
     order = "hilbert", when = function(p)
-      if F8[p.dtype.name] then return p.k <= 2048 and fills(1, 128, 128)(p) end
-      return fills(1, 128, 128)(p) and not fills(8, 256, 128)(p)
+      return BYTES[p.dtype.name] and fills(1, 128, 128)(p) and not fills(8, 256, 128)(p)
     end },
   hopper{ name = "hopper 192x128x128, ping-pong", types = BYTES, majors = TN,
     schedule = "ping-pong", stages = 4, registers = { 40, 232 }, store = { 1, 2 },

@@ -78,7 +78,7 @@ choose_majors(tf32, "NT", 2048)  -- expect: tf32	NT	2048	hopper 256x128x32, tran
 choose_majors(tf32, "NT", 1792)  -- expect: tf32	NT	1792	hopper 128x256x32
 choose_majors(i8, "TN", 4096)    -- expect: i8	TN	4096	hopper 128x128x128, ping-pong
 choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 192x128x128, ping-pong
-choose_majors(f8e4m3, "TN", 2048)  -- expect: f8e4m3	TN	2048	hopper 128x128x128, ping-pong
+choose_majors(f8e4m3, "TN", 2048)  -- expect: f8e4m3	TN	2048	hopper 128x128x128, ping-pong, early
 choose_majors(f8e4m3, "TN", 4096)  -- expect: f8e4m3	TN	4096	hopper 256x128x128, in passes
 for _, majors in ipairs{"TN", "NN", "TT"} do choose_majors(tf32, majors, 1024) end
 -- expect: tf32	TN	1024	hopper 64x64x32
