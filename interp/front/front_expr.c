@@ -80,10 +80,16 @@ static int rt_le(lua_State *L) { return order(L, 1, 2, CT_OP_LE, "<="); }
 static int rt_gt(lua_State *L) { return order(L, 2, 1, CT_OP_LT, ">"); }
 static int rt_ge(lua_State *L) { return order(L, 2, 1, CT_OP_LE, ">="); }
 
-/* Values of different kinds are never equal, whatever they are at run time. */
-static bool may_be_equal(lua_State *L, const Front *f) {
-  return (front_is_bool(L, f, 1) && front_is_bool(L, f, 2)) ||
-         (front_is_number(L, f, 1) && front_is_number(L, f, 2));
+/* A bool and a number are never equal either, but value_pair() refuses them: the script means something else. */
+static bool is_plain(lua_State *L, const Front *f, int idx) {
+  return front_is_bool(L, f, idx) || front_is_number(L, f, idx);
+}
+
+/* A tensor is equal to no number, which `x == 0` does not say. */
+static void check_tensor(lua_State *L, const Front *f, int idx, int other, const char *op) {
+  if (front_is_number(L, f, other) && tensor_test(L, idx) != NULL) {
+    luaL_error(L, "%s: a tensor and a number are never equal; write x[i] for an element, or size(x)", op);
+  }
 }
 
 /* Two tables are compared by a metamethod of theirs, if there is one. */
@@ -104,7 +110,9 @@ static int equal(lua_State *L, CtOp op, const char *text) {
     check_axes(L, 1, text);
     check_axes(L, 2, text);
   }
-  if (runtime && may_be_equal(L, f)) {
+  check_tensor(L, f, 1, 2, text);
+  check_tensor(L, f, 2, 1, text);
+  if (runtime && is_plain(L, f, 1) && is_plain(L, f, 2)) {
     CtVal x, y;
     front_at(L, f);
     value_pair(L, 1, 2, text, &x, &y);
