@@ -13,10 +13,20 @@ local flag_types <const> = { bool, u8, i8, u16, i16, i32, u32 }
 
 -- {====== The kernel ======
 
+local check_kept = static_fn(function(kind)
+  if kind ~= "boolean" then
+    call.fail("compact", "keep returns a value of type %s; expected a boolean, as of v > 0", kind)
+  end
+end)
+
 -- Is element i kept? Of an x with n elements, with flags or a function.
 local keeps <const> = {
   flags = function(_, _, flags, i) return call.number(flags[i], i32) ~= 0 end,
-  ["function"] = function(c, x, _, i) return c.keep(x[i], i) end,
+  ["function"] = function(c, x, _, i)
+    local is_kept = c.keep(x[i], i)
+    check_kept(type(is_kept))
+    return is_kept
+  end,
   heads = function(_, _, flags, i) return i == 0 or call.number(flags[i], i32) ~= 0 end,
   runs = function(_, x, _, i)
     local before = x[max(i - 1, 0)]

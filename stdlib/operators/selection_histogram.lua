@@ -71,21 +71,23 @@ end
 
 local kernel_of = memo.by_fields({ "sums", "bins" }, make)
 
-local function check_even(bins, low, high)
+local function check_even(bins, low, high, sums)
+  local above = (sums == f64 or not sums.is_float) and math.huge or 0x1p128 -- of all distances
   local is_range = type(low) == "number" and type(high) == "number" and low < high
+    and high - low < above
   if math.type(bins) ~= "integer" or bins < 1 or bins >= 1 << 31 then
     call.fail(op, "bins is %s; expected a number of even bins, or a tensor of their edges",
       tostring(bins))
   elseif not is_range then
     call.fail(op, "low is %s and high is %s; expected the numbers between which the bins are, the "
-      .. "lower one first", tostring(low), tostring(high))
+      .. "lower one first, and a finite distance", tostring(low), tostring(high))
   end
 end
 
 -- Edges in the type to compare in; how many bins.
 local function read_bins(x, bins, low, high, sums)
   if type(bins) == "number" or bins == nil then
-    check_even(bins, low, high)
+    check_even(bins, low, high, sums)
     if not sums.is_float and (math.type(low) ~= "integer" or math.type(high) ~= "integer") then
       call.fail(op, "low is %s and high is %s, but x is %s; expected integers", low, high,
         x.tensor.dtype)

@@ -82,7 +82,8 @@ end
 local function plan(options, given, how)
   how = how or "add"
   local x = call.whole(op, given, "x")
-  local f, sums = scans.function_of(op, how), call.type_of_sums(x.tensor.dtype)
+  local sums = call.type_of_sums(x.tensor.dtype)
+  local f = scans.function_of(op, how, sums)
   local init = scans.identity_of(op, how, sums, options.init)
   local s = read_segments(x, options)
   local narrow, place = x.tensor.dtype, x.n < 1 << 31 and i32 or i64

@@ -277,9 +277,14 @@ end
 
 -- {====== Calls ======
 
---- The function of an operation's name, or the function itself.
-function M.function_of(name, how)
+local of_bits <const> = { ["and"] = true, ["or"] = true, xor = true }
+
+--- The function of an operation's name, or the function itself. Sums are of this type.
+function M.function_of(name, how, sums)
   if type(how) == "function" then return how end
+  if of_bits[how] and sums.is_float then
+    call.fail(name, "operation '%s' combines the bits of integers and bools, but x has floats", how)
+  end
   if collective.functions[how] then return collective.functions[how] end
   call.fail(name, "operation %s; expected 'add', 'mul', 'min', 'max', 'and', 'or', 'xor' or an "
     .. "associative function of two values",
@@ -319,13 +324,12 @@ local function check_config(c, config)
   c.blocks = config.blocks or 1
 end
 
-local function check_options(how, options)
+local function check_options(options)
   if options.init ~= nil and not options.exclusive then
     call.fail(op, "init belongs to an exclusive scan; give {exclusive = true, init = value}")
   elseif options.init ~= nil and type(options.init) ~= "number" then
     call.fail(op, "init is of type %s; expected a number", type(options.init))
   end
-  return M.function_of(op, how)
 end
 
 -- The first of these that fits in the shared memory of a block is taken: stages, threads. With one
@@ -353,8 +357,10 @@ end
 
 -- The choices of a kernel for these options.
 local function choices(x, how, options)
-  local c = { f = check_options(how, options), sums = call.type_of_sums(x.tensor.dtype),
-    has_init = options.init ~= nil, exclusive = options.exclusive and true or false }
+  check_options(options)
+  local sums = call.type_of_sums(x.tensor.dtype)
+  local c = { f = M.function_of(op, how, sums), sums = sums, has_init = options.init ~= nil,
+    exclusive = options.exclusive and true or false }
   if options.config then check_config(c, options.config) end
   return c
 end

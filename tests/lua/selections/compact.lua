@@ -159,12 +159,20 @@ print(refused(selections.compact, x, zeros(u8, 9)))
 -- expect: compact: keep is (9); expected one mode of 8 elements
 print(refused(selections.compact, ones(f32, row_major{2, 4}), zeros(u8, 8)))
 -- expect: compact: x is (2,4); expected one mode: view it as layout(8)
+print(refused(selections.compact, x, function(v) return v end))
+-- expect: compact: keep returns a value of type number; expected a boolean, as of v > 0
 print(refused(selections.positions, x))
 -- expect: positions: flags is f32; expected one of bool, u8, i8, u16, i16, i32, u32
 print(refused(selections.histogram, x))
 -- expect: histogram: bins is nil; expected a number of even bins, or a tensor of their edges
 print(refused(selections.histogram, x, 4, 2, 2))
--- expect: histogram: low is 2 and high is 2; expected the numbers between which the bins are, the lower one first
+-- expect: histogram: low is 2 and high is 2; expected the numbers between which the bins are, the lower one first, and a finite distance
+print(refused(selections.histogram, x, 4, -math.huge, 2))
+-- expect: histogram: low is -inf and high is 2; expected the numbers between which the bins are, the lower one first, and a finite distance
+print(refused(selections.histogram, x, 4, -0x1p127, 0x1p127))
+-- expect: histogram: low is -1.7014118346047e+38 and high is 1.7014118346047e+38; expected the numbers between which the bins are, the lower one first, and a finite distance
+print(selections.histogram(zeros(f64, 4), 4, -0x1p127, 0x1p127)[2])
+-- expect: 4
 print(refused(selections.histogram, zeros(i32, 4), 4, 0.5, 2))
 -- expect: histogram: low is 0.5 and high is 2, but x is i32; expected integers
 print(refused(selections.histogram, x, zeros(f32, 1)))

@@ -152,6 +152,8 @@ print(refused(scan, x, "sum"))
 -- expect: scan: operation 'sum'; expected 'add', 'mul', 'min', 'max', 'and', 'or', 'xor' or an associative function of two values
 print(refused(scan, x, 3))
 -- expect: scan: operation of type number; expected 'add', 'mul', 'min', 'max', 'and', 'or', 'xor' or an associative function of two values
+print(refused(scan, x, "and"))
+-- expect: scan: operation 'and' combines the bits of integers and bools, but x has floats
 print(refused(scan, x, "add", {init = 1}))
 -- expect: scan: init belongs to an exclusive scan; give {exclusive = true, init = value}
 print(refused(scan, x, "add", {exclusive = true, init = "1"}))
