@@ -53,8 +53,10 @@ class Module(_State):
         try:
             return self.kernel(name)
         except Error as error:
-            if not str(error).startswith("cuttle_kernel: ") or not self.has_function(name):
-                raise AttributeError(str(error)) from None
+            missing = "there is no kernel called "
+            if not str(error).startswith(missing) or not self.has_function(name):
+                text = str(error).replace(missing, "there is no kernel or function called ", 1)
+                raise AttributeError(text) from None
         return Function(self, name)
 
     def __dir__(self) -> List[str]:

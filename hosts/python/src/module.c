@@ -54,7 +54,17 @@ static PyObject *line_or_none(int line) {
   return PyLong_FromLong(line);
 }
 
+/* Without the function of cuttle.h that begins it: nobody called that in Python. */
+static const char *without_function(const char *message) {
+  static const char prefix[] = "cuttle_";
+  const char *colon = strstr(message, ": ");
+  size_t name = strspn(message, "abcdefghijklmnopqrstuvwxyz_");
+  bool begins = strncmp(message, prefix, sizeof prefix - 1) == 0 && message + name == colon;
+  return begins ? colon + 2 : message;
+}
+
 PyObject *host_raise(const char *message, const char *file, int line) {
+  message = without_function(message);
   PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
   PyObject *e = text == NULL ? NULL : PyObject_CallFunctionObjArgs(host_error, text, NULL);
   Py_XDECREF(text);

@@ -81,7 +81,9 @@ def test_tensors():
     memory = (m.C.c_char * 16)()
     odd = m.New((m.C.c_int32 * 3).from_buffer(memory, 2), "i32")
     for name, call in (("a launch", lambda: module.set[1, 1](1, odd)), ("a function", lambda: module.all(odd))):
-        fails(cuttle.Error, "is not a multiple of 4, the bytes of an element of i32", call, f"an odd address in {name}")
+        text = "is not a multiple of 4, the bytes of an element of i32"
+        error = fails(cuttle.Error, text, call, f"an odd address in {name}")
+        ok("cuttle_" not in str(error), f"without a name of cuttle.h in {name}", str(error))
     one, none = m.New((m.C.c_int32 * 2)(), "i32", (1, 2), (-2, 1)), m.New((m.C.c_int32 * 2)(), "i32", (0, 2), (-2, 1))
     for n in range(3):
         module.set[1, 1](n, one)

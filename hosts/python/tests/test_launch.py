@@ -69,7 +69,7 @@ def test_modules():
     fails(ValueError, "memory_limit is -1", lambda: cuttle.loads("", memory_limit=-1),
           "a negative memory_limit")
     same(module.saxpy.name, "saxpy", "a kernel is an attribute")
-    fails(AttributeError, "no kernel called 'nothing'", lambda: module.nothing, "another one is not")
+    fails(AttributeError, "no kernel or function called 'nothing'", lambda: module.nothing, "another one is not")
     ok(not hasattr(module, "__array__"), "nor are names with underlines")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file.lua")

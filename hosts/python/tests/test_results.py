@@ -85,7 +85,7 @@ def test_values():
     same(module.call("scaled", (3,), {"factor": 2}), [6], "options")
     same(module.scaled(3, factor=2), 6, "as names")
     ok("function made" in repr(module.made), "the text of a function")
-    fails(AttributeError, "no kernel called 'nowhere'", lambda: module.nowhere, "neither kernel nor function")
+    fails(AttributeError, "no kernel or function called 'nowhere'", lambda: module.nowhere, "neither kernel nor function")
     fails(AttributeError, "; did you mean 'add'?", lambda: module.ad, "a name that is nearly one")
 
 
