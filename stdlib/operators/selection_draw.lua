@@ -336,13 +336,13 @@ local function make(c)
         first = shared(i32, 1) },
       chosen = { columns = shared(i32, c.most), values = shared(f32, c.most),
         count = shared(i32, 1) } }
-    p = options.own(p, uses.itself)
-    local d = weights(c, options.own(factor, uses.factor), options.own(log2_min_p, uses.log2), seed)
     if c.has_p and counts.counts(c.dtype) then
       row.counts = counts.new(c)
       sync_threads()
     end
-    grid_dependency_wait()
+    grid_dependency_wait() -- a launch before may write the row's options
+    p = options.own(p, uses.itself)
+    local d = weights(c, options.own(factor, uses.factor), options.own(log2_min_p, uses.log2), seed)
     tell(row, d, read_row(c, row, d))
     if c.has_p or c.has_min then
       local column = c.has_p and draw_within(c, row, d, p) or draw_near(c, row, d)
