@@ -40,7 +40,7 @@ static void add_string(CtText *t, const char *s) { ct_text_add(t, s, strlen(s) +
 CtStatus launch_collect(LaunchCollection *c, const Kernel *k, const Spec *spec,
                         const CtNvrtcJob *job, CtErr *err) {
   CtText all;
-  CtStatus status = ct_grow(c->state->alloc, &c->texts, &c->cap, c->n + 1, sizeof *c->texts, err);
+  CtStatus status = CT_GROW(c->state->alloc, c->texts, c->cap, c->n + 1, err);
   if (status != CT_OK) {
     return status;
   }

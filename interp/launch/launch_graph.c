@@ -13,8 +13,7 @@
 /* {====== What the graph keeps ====== */
 
 static CtStatus keep_spec(GraphParts *p, Spec *spec, CtErr *err) {
-  CtStatus status = ct_grow(p->recorder.state->alloc, &p->specs, &p->cap_specs, p->n_specs + 1,
-                            sizeof *p->specs, err);
+  CtStatus status = CT_GROW(p->recorder.state->alloc, p->specs, p->cap_specs, p->n_specs + 1, err);
   if (status == CT_OK) {
     spec->n_refs++;
     p->specs[p->n_specs++] = spec;

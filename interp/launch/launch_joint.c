@@ -137,9 +137,9 @@ static bool copy_args(LaunchJoint *j, const LaunchArgs *a, CtSimtLaunch *out) {
 
 static CtStatus hold(CuttleState *s, CtStorage *memory, CtErr *err) {
   LaunchJoint *j = joint_of(s);
-  CtStatus status = memory->is_awaited ? CT_OK
-                                       : ct_grow(s->alloc, &j->memory, &j->cap_memory,
-                                                 j->n_memory + 1, sizeof(CtStorage *), err);
+  CtStatus status = memory->is_awaited
+                        ? CT_OK
+                        : CT_GROW(s->alloc, j->memory, j->cap_memory, j->n_memory + 1, err);
   if (status == CT_OK && !memory->is_awaited) {
     ct_blank_settle(memory->blank);
     j->memory[j->n_memory++] = ct_storage_retain(memory);
@@ -152,9 +152,8 @@ static CtStatus hold(CuttleState *s, CtStorage *memory, CtErr *err) {
 static CtStatus hold_table(CuttleState *s, const LaunchList *list, CtErr *err) {
   LaunchJoint *j = joint_of(s);
   LaunchTable *table = launch_list_table(list);
-  CtStatus status = table == NULL ? CT_OK
-                                  : ct_grow(s->alloc, &j->tables, &j->cap_tables, j->n_tables + 1,
-                                            sizeof(LaunchTable *), err);
+  CtStatus status =
+      table == NULL ? CT_OK : CT_GROW(s->alloc, j->tables, j->cap_tables, j->n_tables + 1, err);
   if (status == CT_OK && table != NULL) {
     table->n_refs++;
     j->tables[j->n_tables++] = table;
@@ -195,8 +194,7 @@ static CtStatus gather(const Launch *l, CtErr *err) {
                 .seconds = launch_seconds(a, spec),
                 .times = a->device == NULL ? NULL : s->taps.times};
   CtStatus status = j == NULL ? CT_ENOMEM : hold_memory(s, a, err);
-  status = status == CT_OK ? ct_grow(s->alloc, &j->items, &j->cap, j->n + 1, sizeof *j->items, err)
-                           : status;
+  status = status == CT_OK ? CT_GROW(s->alloc, j->items, j->cap, j->n + 1, err) : status;
   if (status == CT_OK && !copy_args(j, a, &g.launch)) {
     status = ct_fail_nomem(err);
   }

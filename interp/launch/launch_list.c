@@ -298,7 +298,7 @@ static void put_key(LaunchList *l, uint32_t n_nodes) {
 }
 
 #define GROW(l, array, cap, need)                                                                  \
-  (ct_grow((l)->state->alloc, &(l)->array, &(l)->cap, (need), sizeof *(l)->array, NULL) == CT_OK)
+  (CT_GROW((l)->state->alloc, (l)->array, (l)->cap, (need), NULL) == CT_OK)
 
 /* Room for n tensors with layouts such as this one. */
 static bool make_room(LaunchList *l, int64_t n, CtLayout like) {

@@ -136,7 +136,7 @@ typedef struct Maker {
 static LaunchRead *add(Maker *m, ReadKind kind) {
   LaunchReads *r = m->out;
   CtErr err;
-  if (ct_grow(m->state->alloc, &r->items, &r->cap, r->n + 1, sizeof *r->items, &err) != CT_OK) {
+  if (CT_GROW(m->state->alloc, r->items, r->cap, r->n + 1, &err) != CT_OK) {
     diag_raise(m->L, &err);
   }
   r->items[r->n] = (LaunchRead){.kind = (uint8_t)kind, .type = LUA_TNIL, .at = 2 * (int)r->n + 1};

@@ -71,8 +71,7 @@ static CtStatus find_row(LaunchTimes *t, const Spec *spec, const LaunchConfig *c
       return CT_OK;
     }
   }
-  CtStatus s =
-      ct_grow(t->state->alloc, &t->rows, &t->rows_cap, t->n_rows + 1, sizeof *t->rows, err);
+  CtStatus s = CT_GROW(t->state->alloc, t->rows, t->rows_cap, t->n_rows + 1, err);
   if (s == CT_OK) {
     Row *r = &t->rows[t->n_rows++];
     *r = (Row){.spec = spec->id, .grid = c->grid, .block = c->block, .line = ir->loc.line};
@@ -124,8 +123,7 @@ static CtStatus start_events(Sample *x, CtStream stream, CtErr *err) {
 
 static CtStatus add_sample(LaunchTimes *t, size_t row, const Spec *spec, const LaunchConfig *c,
                            int64_t n, CtErr *err) {
-  CtStatus s = ct_grow(t->state->alloc, &t->samples, &t->samples_cap, t->n_samples + 1,
-                       sizeof *t->samples, err);
+  CtStatus s = CT_GROW(t->state->alloc, t->samples, t->samples_cap, t->n_samples + 1, err);
   Sample x = {.row = row, .n = n, .device = spec->device, .ms = ct_now_ms()};
   if (s == CT_OK && x.device != NULL) {
     s = start_events(&x, launch_stream(c, spec->device), err);

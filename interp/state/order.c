@@ -30,7 +30,7 @@ static CtStatus open_row(StateRows *rows, CtAlloc alloc, uint32_t *number, CtErr
       return CT_OK;
     }
   }
-  CtStatus status = ct_grow(alloc, &rows->items, &rows->cap, rows->n + 1, sizeof *rows->items, err);
+  CtStatus status = CT_GROW(alloc, rows->items, rows->cap, rows->n + 1, err);
   if (status == CT_OK) {
     *number = (uint32_t)rows->n;
     rows->items[rows->n++] = (StateRow){0};

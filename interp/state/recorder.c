@@ -91,7 +91,7 @@ CtStatus recorder_hold(StateRecorder *head, CtStorage *s, CtErr *err) {
       return CT_OK;
     }
   }
-  status = ct_grow(r->state->alloc, &r->held, &r->cap_held, r->n_held + 1, sizeof *r->held, err);
+  status = CT_GROW(r->state->alloc, r->held, r->cap_held, r->n_held + 1, err);
   if (status == CT_OK) {
     ct_blank_settle(s->blank); /* the graph may write it at any time */
     r->held[r->n_held++] = ct_storage_retain(s);
@@ -100,8 +100,7 @@ CtStatus recorder_hold(StateRecorder *head, CtStorage *s, CtErr *err) {
 }
 
 CtStatus recorder_step(StateRecorder *r, StateStep step, CtErr *err) {
-  CtStatus status =
-      ct_grow(r->state->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps, err);
+  CtStatus status = CT_GROW(r->state->alloc, r->steps, r->cap_steps, r->n_steps + 1, err);
   if (status == CT_OK) {
     r->steps[r->n_steps++] = step;
   }

@@ -6,8 +6,8 @@ CtStatus state_memory(CuttleState *s, bool writes, const CtSimtSpan **out, size_
   if (s->memory.n_changes != s->memory.storages.n_changes || s->memory.spans == NULL ||
       s->memory.writes != writes) {
     s->memory.n = 0;
-    CtStatus status = ct_grow(s->alloc, &s->memory.spans, &s->memory.cap, s->memory.storages.n + 1,
-                              sizeof *s->memory.spans, err);
+    CtStatus status =
+        CT_GROW(s->alloc, s->memory.spans, s->memory.cap, s->memory.storages.n + 1, err);
     if (status != CT_OK) {
       return status;
     }

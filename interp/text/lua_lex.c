@@ -390,7 +390,7 @@ static CtStatus add_token(Lexer *x) {
   LxTokens *out = x->out;
   CtStatus st = pass_blank(x);
   if (st == CT_OK) {
-    st = ct_grow(x->arena->alloc, &out->toks, &out->cap, out->n + 1, sizeof *out->toks, x->err);
+    st = CT_GROW(x->arena->alloc, out->toks, out->cap, out->n + 1, x->err);
   }
   if (st != CT_OK) {
     return st;

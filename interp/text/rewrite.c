@@ -145,8 +145,7 @@ static CtStatus add_const(Rw *w, Consts *list, const LpVar *v) {
   if (at < list->n && list->items[at] == v) {
     return CT_OK;
   }
-  CtStatus st =
-      ct_grow(w->c->alloc, &list->items, &list->cap, list->n + 1, sizeof *list->items, w->err);
+  CtStatus st = CT_GROW(w->c->alloc, list->items, list->cap, list->n + 1, w->err);
   if (st != CT_OK) {
     return st;
   }

@@ -124,8 +124,7 @@ static void note_global(Rw *w, const char *name) {
       return;
     }
   }
-  CtStatus st = ct_grow(w->c->alloc, &w->globals, &w->cap_globals, w->n_globals + 1,
-                        sizeof *w->globals, w->err);
+  CtStatus st = CT_GROW(w->c->alloc, w->globals, w->cap_globals, w->n_globals + 1, w->err);
   if (st == CT_OK) {
     w->globals[w->n_globals++] = name;
   } else {

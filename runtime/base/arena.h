@@ -30,6 +30,9 @@ static inline CT_NODISCARD CtStatus ct_grow(CtAlloc a, void *items_ptr, size_t *
                                             size_t size, CtErr *err) {
   return need <= *cap ? CT_OK : ct_grow_more(a, items_ptr, cap, need, size, err);
 }
+/* The same of a list and its capacity, by their names. */
+#define CT_GROW(alloc, items, cap, need, err)                                                      \
+  ct_grow(alloc, &(items), &(cap), need, sizeof *(items), err)
 
 typedef struct CtArenaBlock CtArenaBlock;
 typedef struct CtArena {

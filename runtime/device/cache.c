@@ -304,7 +304,7 @@ static void list_file(const CtCache *c, const char *name, Listing *l) {
     drop_stale_temp(path, &st);
     return;
   }
-  if (ct_grow(ct_alloc_std, &l->items, &l->cap, l->n + 1, sizeof *l->items, NULL) != CT_OK) {
+  if (CT_GROW(ct_alloc_std, l->items, l->cap, l->n + 1, NULL) != CT_OK) {
     return;
   }
   File *f = &l->items[l->n++];

@@ -101,8 +101,7 @@ static CtStatus alloc_aside(CtDevice *d, size_t bytes, CtBuffer *out, CtErr *err
 
 /* Where there is no room to note it, the memory goes with the device's pool. */
 void ct_device_defer(CtDevice *d, const CtBuffer *b, CtStream stream) {
-  if (ct_grow(d->alloc, &d->deferred, &d->cap_deferred, d->n_deferred + 1, sizeof *d->deferred,
-              NULL) == CT_OK) {
+  if (CT_GROW(d->alloc, d->deferred, d->cap_deferred, d->n_deferred + 1, NULL) == CT_OK) {
     d->deferred[d->n_deferred++] = (CtDeferred){*b, stream};
   }
 }
@@ -149,12 +148,9 @@ static void free_buffers(CtDevice *d, Buffers *b) {
 static CtBuffer *add_buffer(CtDevice *d, CtErr *err) {
   if (d->capture != NULL) {
     Buffers *b = &d->capture->buffers;
-    return ct_grow(d->alloc, &b->items, &b->cap, b->n + 1, sizeof *b->items, err) == CT_OK
-               ? &b->items[b->n]
-               : NULL;
+    return CT_GROW(d->alloc, b->items, b->cap, b->n + 1, err) == CT_OK ? &b->items[b->n] : NULL;
   }
-  return ct_grow(d->alloc, &d->captured, &d->cap_captured, d->n_captured + 1, sizeof *d->captured,
-                 err) == CT_OK
+  return CT_GROW(d->alloc, d->captured, d->cap_captured, d->n_captured + 1, err) == CT_OK
              ? &d->captured[d->n_captured]
              : NULL;
 }
@@ -217,8 +213,7 @@ CtStatus ct_device_route(CtDevice *d, CtStream *stream, CtErr *err) {
     *stream = d->recording;
     return CT_OK;
   }
-  CtStatus s =
-      ct_grow(d->alloc, &c->joined, &c->cap_joined, c->n_joined + 1, sizeof *c->joined, err);
+  CtStatus s = CT_GROW(d->alloc, c->joined, c->cap_joined, c->n_joined + 1, err);
   s = s == CT_OK ? CT_CALL(d, err, cuStreamWaitEvent, (*stream, d->root, 0), "%s",
                            "the beginning of a graph")
                  : s;

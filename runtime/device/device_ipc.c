@@ -45,8 +45,7 @@ static CtStatus allocate(CtDevice *d, size_t bytes, CuDevicePtr *p, CtErr *err) 
 
 static CtStatus add_block(CtDevice *d, size_t bytes, CtShared **out, CtErr *err) {
   CuDevicePtr p = 0;
-  if (ct_grow(d->alloc, &d->shared, &d->cap_shared, d->n_shared + 1, sizeof *d->shared, err) !=
-      CT_OK) {
+  if (CT_GROW(d->alloc, d->shared, d->cap_shared, d->n_shared + 1, err) != CT_OK) {
     return CT_ENOMEM;
   }
   CtStatus s = allocate(d, bytes, &p, err);

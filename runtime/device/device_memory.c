@@ -365,7 +365,7 @@ CtStatus ct_stream_new(CtDevice *d, CtStream *out, CtErr *err) {
     *out = all->items[all->n_open++];
     return CT_OK;
   }
-  CtStatus s = ct_grow(d->alloc, &all->items, &all->cap, all->n + 1, sizeof *all->items, err);
+  CtStatus s = CT_GROW(d->alloc, all->items, all->cap, all->n + 1, err);
   s = s == CT_OK ? CT_CALL_ASIDE(d, err, cuStreamCreate, (&made, CT_CU_STREAM_DEFAULT), "%s", "")
                  : s;
   if (s == CT_OK) {

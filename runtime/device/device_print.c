@@ -276,9 +276,7 @@ CtStatus ct_print_begin(CtDevice *d, CtStream stream, const CtPrintSite *sites, 
   if (status == CT_OK && (log->n == MAX_LAUNCHES || log->next_site > UINT32_MAX - (uint32_t)n)) {
     status = ct_stream_synchronize(d, stream, err);
   }
-  status = status == CT_OK ? ct_grow(d->alloc, &log->launches, &log->cap, log->n + 1,
-                                     sizeof *log->launches, err)
-                           : status;
+  status = status == CT_OK ? CT_GROW(d->alloc, log->launches, log->cap, log->n + 1, err) : status;
   if (status == CT_OK) {
     *out = (CtPrintArgs){(CtDevPtr)(uintptr_t)log->words, log->next_site};
     log->launches[log->n++] = (Printing){sites, log->next_site, (uint32_t)n, order};

@@ -254,8 +254,8 @@ static const char *add(CtNames *names, const char *wanted, bool is_operand) {
   if (n != NULL && (n->taken || (is_operand && n->hidden) || is_made(text))) {
     n = numbered(names, n);
   }
-  if (n == NULL || ct_grow(names->arena->alloc, &names->scope, &names->cap, names->n + 1,
-                           sizeof *names->scope, NULL) != CT_OK) {
+  if (n == NULL ||
+      CT_GROW(names->arena->alloc, names->scope, names->cap, names->n + 1, NULL) != CT_OK) {
     names->failed = true;
     return "?";
   }

@@ -14,8 +14,7 @@ static inline CtAlg ct_ir_alg(CtIr *ir, CtErr *err) {
 
 /* Makes room for `need` entries of one of the IR's arrays; false: no memory, the IR has failed. */
 #define CT_IR_GROW(ir, array, n, cap, need)                                                        \
-  (ct_grow((ir)->arena.alloc, &(ir)->array, &(ir)->cap, (need), sizeof *(ir)->array, NULL) ==      \
-           CT_OK                                                                                   \
+  (CT_GROW((ir)->arena.alloc, (ir)->array, (ir)->cap, (need), NULL) == CT_OK                       \
        ? true                                                                                      \
        : ((ir)->failed = true, false))
 

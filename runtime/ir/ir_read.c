@@ -104,8 +104,7 @@ static const char *get_new_string(Reader *r) {
   if (s != NULL && r->disarms) {
     ct_text_disarm(s);
   }
-  if (s == NULL || ct_grow(r->alloc, &r->texts, &r->cap_texts, r->n_texts + 1, sizeof *r->texts,
-                           NULL) != CT_OK) {
+  if (s == NULL || CT_GROW(r->alloc, r->texts, r->cap_texts, r->n_texts + 1, NULL) != CT_OK) {
     fail_nomem(r);
     return NULL;
   }

@@ -61,8 +61,7 @@ static uint32_t add_map(CtIr *ir, const CtTmaMap *map) {
       return i;
     }
   }
-  if (ct_grow(ir->arena.alloc, &ir->maps, &ir->cap_maps, ir->n_maps + 1, sizeof *ir->maps, NULL) !=
-      CT_OK) {
+  if (CT_GROW(ir->arena.alloc, ir->maps, ir->cap_maps, ir->n_maps + 1, NULL) != CT_OK) {
     ir->failed = true;
     return 0;
   }
@@ -405,8 +404,7 @@ CtVal ct_ir_query_cancel(CtIr *ir, CtOp op, const CtVal words[2], int axis) {
 uint32_t ct_ir_tma_source(CtIr *ir, const CtTmaSource *source) {
   CtErr err;
   size_t need = ir->n_tma_sources == 0 ? 2 : ir->n_tma_sources + 1; /* entry 0 is unused */
-  if (ct_grow(ir->arena.alloc, &ir->tma_sources, &ir->cap_tma_sources, need,
-              sizeof *ir->tma_sources, NULL) != CT_OK) {
+  if (CT_GROW(ir->arena.alloc, ir->tma_sources, ir->cap_tma_sources, need, NULL) != CT_OK) {
     ir->failed = true;
     return 0;
   }

@@ -53,7 +53,7 @@ static void put_string(Writer *w, const char *s) {
   }
   put_number(w, strlen(s));
   ct_text_puts(w->out, s);
-  if (ct_grow(w->alloc, &w->texts, &w->cap_texts, i + 1, sizeof *w->texts, NULL) == CT_OK) {
+  if (CT_GROW(w->alloc, w->texts, w->cap_texts, i + 1, NULL) == CT_OK) {
     w->texts[w->n_texts++] = s;
   } else {
     w->out->failed = true;

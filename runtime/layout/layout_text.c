@@ -36,7 +36,7 @@ static CtTiler parse_items(CtParse *p, int depth) {
       ct_parse_fail(p, p->at, "too many items");
     }
     if (al_ok(&p->g)) {
-      p->g.status = ct_grow(heap, &items, &cap, n + 1, sizeof *items, p->g.err);
+      p->g.status = CT_GROW(heap, items, cap, n + 1, p->g.err);
     }
     if (al_ok(&p->g)) {
       items[n++] = parse_tiler(p, depth);

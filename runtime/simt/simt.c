@@ -64,7 +64,7 @@ static CtStatus bind_code(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
   for (int i = 0; i < g->n_jobs; i++) {
     n += g->jobs[i].program->n_code;
   }
-  CtStatus status = ct_grow(e->alloc, &e->code, &e->cap_code, n, sizeof *e->code, err);
+  CtStatus status = CT_GROW(e->alloc, e->code, e->cap_code, n, err);
   for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
     CtSimtJob *job = &g->jobs[i];
     CtIn *code = &e->code[at];
@@ -89,7 +89,7 @@ static CtStatus begin_watches(CtSimtEngine *e, CtSimtGroup *g, int *n, CtErr *er
     any = any || g->jobs[i].watch != NULL;
   }
   if (any) {
-    status = ct_grow(e->alloc, &e->watched, &e->cap_watched, at, sizeof *e->watched, err);
+    status = CT_GROW(e->alloc, e->watched, e->cap_watched, at, err);
   }
   for (*n = 0; *n < g->n_jobs && status == CT_OK; ++*n) {
     CtSimtJob *job = &g->jobs[*n];
@@ -111,7 +111,7 @@ static CtStatus begin_watches(CtSimtEngine *e, CtSimtGroup *g, int *n, CtErr *er
 static CtStatus plan_code(CtSimtEngine *e, CtSimtGroup *g, CtErr *err) {
   const CtSimtJob *last = &g->jobs[g->n_jobs - 1];
   size_t n = (size_t)(last->code - e->code) + last->program->n_code;
-  CtStatus status = ct_grow(e->alloc, &e->turns, &e->cap_turns, n, sizeof *e->turns, err);
+  CtStatus status = CT_GROW(e->alloc, e->turns, e->cap_turns, n, err);
   for (int i = 0; i < g->n_jobs && status == CT_OK; i++) {
     CtSimtJob *job = &g->jobs[i];
     size_t first = (size_t)(job->code - e->code);
@@ -215,11 +215,8 @@ static CtStatus make_workers(CtSimtEngine *e, CtSimtGroup *g, int n_threads, CtE
     n_workers += (size_t)job->n_workers;
     n_teams += (size_t)n;
   }
-  CtStatus status =
-      ct_grow(e->alloc, &e->workers, &e->cap_workers, n_workers, sizeof *e->workers, err);
-  status = status == CT_OK
-               ? ct_grow(e->alloc, &e->teams, &e->cap_teams, n_teams, sizeof *e->teams, err)
-               : status;
+  CtStatus status = CT_GROW(e->alloc, e->workers, e->cap_workers, n_workers, err);
+  status = status == CT_OK ? CT_GROW(e->alloc, e->teams, e->cap_teams, n_teams, err) : status;
   CtWorker *at = e->workers;
   g->teams = e->teams;
   g->n_teams = 0;

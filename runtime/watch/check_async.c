@@ -21,7 +21,7 @@ static const CtPending *find(const CtPending *pending, size_t n, uint32_t event)
 }
 
 static void add(CtCheckWorker *k, CtPending **list, size_t *n, size_t *cap, CtPending p) {
-  if (ct_grow(k->check->alloc, list, cap, *n + 1, sizeof **list, NULL) != CT_OK) {
+  if (CT_GROW(k->check->alloc, *list, *cap, *n + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }

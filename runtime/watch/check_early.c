@@ -118,7 +118,7 @@ static Past *past_of(CtCheck *c, const CtGlobalRegion *r) {
   p.read = ct_alloc(c->alloc, p.n);
   p.wrote = ct_alloc(c->alloc, p.n);
   if (p.read == NULL || p.wrote == NULL ||
-      ct_grow(c->alloc, &e->past, &e->cap_past, e->n_past + 1, sizeof p, NULL) != CT_OK) {
+      CT_GROW(c->alloc, e->past, e->cap_past, e->n_past + 1, NULL) != CT_OK) {
     free_past(c, &p);
     return NULL;
   }

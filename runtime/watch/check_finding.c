@@ -86,8 +86,7 @@ void ct_finding_note(CtCheckWorker *k, const CtFound *f) {
       return;
     }
   }
-  if (ct_grow(k->check->alloc, &k->found, &k->cap_found, k->n_found + 1, sizeof *k->found, NULL) !=
-      CT_OK) {
+  if (CT_GROW(k->check->alloc, k->found, k->cap_found, k->n_found + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }
@@ -359,8 +358,7 @@ static void add_finding(CtCheck *c, size_t n_earlier, CtFinding f) {
   if (old != NULL) {
     old->count += f.count;
   } else if (f.text == NULL || f.kernel == NULL ||
-             ct_grow(c->alloc, &c->findings, &c->cap_findings, c->n_findings + 1,
-                     sizeof *c->findings, NULL) != CT_OK) {
+             CT_GROW(c->alloc, c->findings, c->cap_findings, c->n_findings + 1, NULL) != CT_OK) {
     c->no_memory = true;
   } else {
     c->findings[c->n_findings++] = f;

@@ -26,8 +26,7 @@ void ct_flag_table_clear(CtFlagTable *t) {
 
 static CtFlagElement *make(CtFlagTable *t, const char *at) {
   if (!ct_hash_table_reserve(&t->by_address, t->alloc) ||
-      ct_grow(t->alloc, &t->elements, &t->cap, t->by_address.n + 1, sizeof *t->elements, NULL) !=
-          CT_OK) {
+      CT_GROW(t->alloc, t->elements, t->cap, t->by_address.n + 1, NULL) != CT_OK) {
     return NULL;
   }
   CtHashSlot *slot = find(t, at);
@@ -70,7 +69,7 @@ CtKnowledge **ct_flag_handed(const CtFlagTable *t, CtFlagElement *e, int rank, b
       return &e->of[i].known;
     }
   }
-  if (!makes || ct_grow(t->alloc, &e->of, &e->cap_of, e->n_of + 1, sizeof *e->of, NULL) != CT_OK) {
+  if (!makes || CT_GROW(t->alloc, e->of, e->cap_of, e->n_of + 1, NULL) != CT_OK) {
     return NULL;
   }
   e->of[e->n_of] = (CtFlagHanded){.rank = rank};
@@ -78,8 +77,7 @@ CtKnowledge **ct_flag_handed(const CtFlagTable *t, CtFlagElement *e, int rank, b
 }
 
 bool ct_flag_add_reader(const CtFlagTable *t, CtFlagElement *e, const CtFlagReader *reader) {
-  if (ct_grow(t->alloc, &e->readers, &e->cap_readers, e->n_readers + 1, sizeof *e->readers, NULL) !=
-      CT_OK) {
+  if (CT_GROW(t->alloc, e->readers, e->cap_readers, e->n_readers + 1, NULL) != CT_OK) {
     return false;
   }
   e->readers[e->n_readers++] = *reader;

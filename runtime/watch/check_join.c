@@ -26,7 +26,7 @@ CtStatus ct_check_join(CtCheck *c, size_t n, CtErr *err) {
   if (c->shared == NULL) {
     return ct_fail_nomem(err);
   }
-  CtStatus status = ct_grow(c->alloc, (void *)&c->parts, &c->cap_parts, n, sizeof *c->parts, err);
+  CtStatus status = CT_GROW(c->alloc, c->parts, c->cap_parts, n, err);
   while (status == CT_OK && c->n_parts < n) {
     CtCheck **part = &c->parts[c->n_parts];
     status = ct_check_open(c->alloc, &options, part, err);

@@ -323,7 +323,7 @@ static void keep_sums(CtCheckWorker *k, const CtIn *code, const CtIn *in, CtWarp
   if (!find_sums(code, in, w, &s) || s.a.mask == 0) {
     return;
   }
-  if (ct_grow(k->check->alloc, &k->sums, &k->cap_sums, s.n, sizeof *k->sums, NULL) != CT_OK) {
+  if (CT_GROW(k->check->alloc, k->sums, k->cap_sums, s.n, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }

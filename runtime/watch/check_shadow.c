@@ -89,8 +89,8 @@ static uint32_t add_event(CtCheckWorker *k, const CtAccess *a) {
     }
   }
   size_t n = k->next_event - k->first_event;
-  if (k->next_event >= CT_MAX_EVENT || ct_grow(k->check->alloc, &k->events, &k->cap_events, n + 1,
-                                               sizeof *k->events, NULL) != CT_OK) {
+  if (k->next_event >= CT_MAX_EVENT ||
+      CT_GROW(k->check->alloc, k->events, k->cap_events, n + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return 0;
   }
@@ -262,8 +262,8 @@ void ct_shadow_hold(CtCheckWorker *k, const CtAccess *a, uint32_t lanes) {
 
 /* Makes room for 32 offsets; false: no memory. */
 static bool add_pos(CtCheckWorker *k, size_t *at) {
-  if (ct_grow(k->check->alloc, &k->own_pos, &k->cap_own_pos, k->n_own_pos + CT_LANES,
-              sizeof *k->own_pos, NULL) != CT_OK) {
+  if (CT_GROW(k->check->alloc, k->own_pos, k->cap_own_pos, k->n_own_pos + CT_LANES, NULL) !=
+      CT_OK) {
     return false;
   }
   *at = k->n_own_pos;
@@ -272,8 +272,8 @@ static bool add_pos(CtCheckWorker *k, size_t *at) {
 }
 
 static CtRead *add_read(CtCheckWorker *k, const CtAccess *a, CtRange r) {
-  if (k->n_reads == k->cap_reads && ct_grow(k->check->alloc, &k->reads, &k->cap_reads,
-                                            k->n_reads + 1, sizeof *k->reads, NULL) != CT_OK) {
+  if (k->n_reads == k->cap_reads &&
+      CT_GROW(k->check->alloc, k->reads, k->cap_reads, k->n_reads + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return NULL;
   }

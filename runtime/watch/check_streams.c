@@ -91,7 +91,7 @@ static Done *done_of(CtCheck *c, const Done *as) {
   d.read = ct_alloc(c->alloc, d.n * sizeof *d.read);
   d.wrote = ct_alloc(c->alloc, d.n * sizeof *d.wrote);
   if (d.read == NULL || d.wrote == NULL ||
-      ct_grow(c->alloc, &s->done, &s->cap_done, s->n_done + 1, sizeof d, NULL) != CT_OK) {
+      CT_GROW(c->alloc, s->done, s->cap_done, s->n_done + 1, NULL) != CT_OK) {
     free_done(c, &d);
     return NULL;
   }
@@ -105,7 +105,7 @@ static bool add_name(CtCheck *c, uint32_t stream, uint32_t number, const char *n
   CtStreams *s = c->streams;
   Name n = {stream, number, ct_arena_strdup(&c->texts, name, strlen(name))};
   bool ok = n.kernel != NULL &&
-            ct_grow(c->alloc, &s->names, &s->cap_names, s->n_names + 1, sizeof n, NULL) == CT_OK;
+            CT_GROW(c->alloc, s->names, s->cap_names, s->n_names + 1, NULL) == CT_OK;
   if (ok) {
     s->names[s->n_names++] = n;
   }

@@ -12,8 +12,7 @@ static void look_at_unset(CtCheckWorker *k, const CtAccess *a, int lane, int64_t
       k->shadow[g + i] = k->block_word; /* once is enough */
     }
   }
-  if (unset && ct_grow(k->check->alloc, &k->unset, &k->cap_unset, k->n_unset + 1, sizeof *k->unset,
-                       NULL) == CT_OK) {
+  if (unset && CT_GROW(k->check->alloc, k->unset, k->cap_unset, k->n_unset + 1, NULL) == CT_OK) {
     CtCheckKind kind = a->buf->space == CT_TENSOR ? CT_CHECK_TENSOR : CT_CHECK_UNINIT_SHARED;
     CtFound f = ct_finding_of(k, kind, a, lane, off);
     f.begin = NULL; /* of the block's own memory */

@@ -124,7 +124,7 @@ static void add_flight(CtCheckWorker *k, const CtAccess *a, Warp *w) {
          !(w->flights[i].buf == f.buf && w->flights[i].lo == f.lo && w->flights[i].hi == f.hi)) {
     i++;
   }
-  if (ct_grow(k->check->alloc, &w->flights, &w->cap_flights, i + 1, sizeof f, NULL) != CT_OK) {
+  if (CT_GROW(k->check->alloc, w->flights, w->cap_flights, i + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }

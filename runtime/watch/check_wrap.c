@@ -195,8 +195,7 @@ bool ct_wrap_fits(const CtIn *code, const CtWarp *w) {
 
 static void keep(CtCheckWorker *k, const CtIn *code, const CtWarp *w, Form form,
                  const char *roles) {
-  if (ct_grow(k->check->alloc, &k->taints, &k->cap_taints, k->n_taints + 1, sizeof *k->taints,
-              NULL) != CT_OK) {
+  if (CT_GROW(k->check->alloc, k->taints, k->cap_taints, k->n_taints + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }

@@ -49,7 +49,7 @@ typedef struct Exploration {
 static bool note_seen(Exploration *x, uint64_t key) {
   CtHashTable *t = &x->seen_at;
   if (!ct_hash_table_reserve(t, x->c->alloc) ||
-      ct_grow(x->c->alloc, &x->seen, &x->cap_seen, t->n + 1, sizeof *x->seen, NULL) != CT_OK) {
+      CT_GROW(x->c->alloc, x->seen, x->cap_seen, t->n + 1, NULL) != CT_OK) {
     x->is_incomplete = true;
     return false;
   }
@@ -270,8 +270,7 @@ static void list_races(Exploration *x, const Listed *from) {
     bool is_new = next.list != NULL && note_seen(x, sign);
     size_t bytes = next.n * sizeof *next.list;
     bool fits = x->listed_bytes + bytes <= LISTED_BYTES &&
-                ct_grow(x->c->alloc, &x->waiting, &x->cap_waiting, x->n_waiting + 1,
-                        sizeof *x->waiting, NULL) == CT_OK;
+                CT_GROW(x->c->alloc, x->waiting, x->cap_waiting, x->n_waiting + 1, NULL) == CT_OK;
     if (is_new && fits) {
       x->waiting[x->n_waiting++] = next;
       x->listed_bytes += bytes;
@@ -428,8 +427,7 @@ static void close(Exploration *x) {
 
 static CtStatus note_count(Exploration *x, CtErr *err) {
   CtCheck *c = x->c;
-  CtStatus status = ct_grow(c->alloc, &c->explored, &c->cap_explored, c->n_explored + 1,
-                            sizeof *c->explored, err);
+  CtStatus status = CT_GROW(c->alloc, c->explored, c->cap_explored, c->n_explored + 1, err);
   const char *name = x->entries[0].program->name;
   x->count.kernel = ct_arena_strdup(&c->texts, name, strlen(name));
   if (status == CT_OK && x->count.kernel != NULL && c->orders.n_orders != 0) {

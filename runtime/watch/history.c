@@ -64,12 +64,9 @@ static int64_t *materialise(CtHistory *r, const CtAccess *a) {
 }
 
 static void keep_access(CtHistory *r, const CtAccess *from) {
-  if (ct_grow(r->alloc, &r->accesses, &r->cap_accesses, r->n_accesses + 1, sizeof *r->accesses,
-              NULL) != CT_OK ||
-      ct_grow(r->alloc, &r->own_offsets, &r->cap_offsets, r->n_accesses + 1, sizeof *r->own_offsets,
-              NULL) != CT_OK ||
-      ct_grow(r->alloc, &r->ptrs, &r->cap_ptrs, r->n_accesses + 1, sizeof *r->ptrs, NULL) !=
-          CT_OK) {
+  if (CT_GROW(r->alloc, r->accesses, r->cap_accesses, r->n_accesses + 1, NULL) != CT_OK ||
+      CT_GROW(r->alloc, r->own_offsets, r->cap_offsets, r->n_accesses + 1, NULL) != CT_OK ||
+      CT_GROW(r->alloc, r->ptrs, r->cap_ptrs, r->n_accesses + 1, NULL) != CT_OK) {
     r->failed = true;
     return;
   }
@@ -98,8 +95,7 @@ static void keep_unit(void *ud, const CtTmaUnit *unit) {
 static void keep_box(CtHistory *r, const CtWarp *w, const CtSimtTma *t, int lane) {
   CtHistoryBox b = {.lane = lane, .global = w->mem[t->global].ptr};
   b.units = take(r, ct_simt_tma_bytes(t) / CT_TMA_UNIT, sizeof *b.units);
-  if (b.units == NULL || ct_grow(r->alloc, &r->boxes, &r->cap_boxes, r->n_boxes + 1,
-                                 sizeof *r->boxes, NULL) != CT_OK) {
+  if (b.units == NULL || CT_GROW(r->alloc, r->boxes, r->cap_boxes, r->n_boxes + 1, NULL) != CT_OK) {
     r->failed = true;
     return;
   }
@@ -138,8 +134,7 @@ static const uint32_t *lanes_read(CtHistory *r, const CtIn *code, const CtWarp *
 
 void ct_history_step(CtHistory *r, const CtIn *code, const CtIn *in, CtWarp *w) {
   r->failed = r->failed || r->bytes > r->max_bytes;
-  if (r->failed || ct_grow(r->alloc, &r->steps, &r->cap_steps, r->n_steps + 1, sizeof *r->steps,
-                           NULL) != CT_OK) {
+  if (r->failed || CT_GROW(r->alloc, r->steps, r->cap_steps, r->n_steps + 1, NULL) != CT_OK) {
     r->failed = true;
     return;
   }

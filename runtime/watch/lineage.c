@@ -269,8 +269,7 @@ static bool boxes_touch(const CtIn *code, const CtWarp *w, const char *at, size_
 
 static void keep_find(CtLineage *t, Tracer *r, const CtWarp *w, size_t i) {
   r->open &= ~((uint64_t)1 << i);
-  if (ct_grow(t->alloc, &r->blocks, &r->cap_blocks, r->n_blocks + 1, sizeof *r->blocks, NULL) !=
-      CT_OK) {
+  if (CT_GROW(t->alloc, r->blocks, r->cap_blocks, r->n_blocks + 1, NULL) != CT_OK) {
     r->history.failed = true;
     return;
   }

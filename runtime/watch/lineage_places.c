@@ -135,7 +135,7 @@ static bool same_row(const CtLineageRow *a, const CtLineageRow *b) {
 
 void ct_lineage_add(CtLineageRows *rows, const CtLineageRow *row) {
   if (!ct_hash_table_reserve(&rows->table, rows->alloc) ||
-      ct_grow(rows->alloc, &rows->row, &rows->cap, rows->n + 1, sizeof *rows->row, NULL) != CT_OK) {
+      CT_GROW(rows->alloc, rows->row, rows->cap, rows->n + 1, NULL) != CT_OK) {
     rows->failed = true;
     return;
   }

@@ -41,7 +41,7 @@ static inline void ct_slice_mark(CtSlice *s, CtTrailKind kind, uint64_t place, i
   if (t == NULL) {
     return;
   }
-  if (ct_grow(s->rows->alloc, &t->mark, &t->cap, t->n + 1, sizeof *t->mark, NULL) != CT_OK) {
+  if (CT_GROW(s->rows->alloc, t->mark, t->cap, t->n + 1, NULL) != CT_OK) {
     s->rows->failed = true;
     return;
   }

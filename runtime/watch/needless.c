@@ -193,8 +193,7 @@ static CtStatus add_place(CtCheck *c, const CtSimtProgram *p, uint32_t i, CtMuta
   if (!ok) {
     return ct_fail_nomem(err);
   }
-  CtStatus status = ct_grow(c->alloc, &c->needless, &c->cap_needless, c->n_needless + 1,
-                            sizeof *c->needless, err);
+  CtStatus status = CT_GROW(c->alloc, c->needless, c->cap_needless, c->n_needless + 1, err);
   if (status == CT_OK) {
     c->needless[c->n_needless++] = place;
   }

@@ -32,8 +32,7 @@ static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
   int64_t n = 0, n_warps = 0;
   o->group = g;
   o->n_jobs = g->n_jobs;
-  bool ok = ct_grow(o->alloc, &o->jobs, &o->cap_jobs, (size_t)g->n_jobs + 1, sizeof *o->jobs,
-                    NULL) == CT_OK;
+  bool ok = CT_GROW(o->alloc, o->jobs, o->cap_jobs, (size_t)g->n_jobs + 1, NULL) == CT_OK;
   for (int i = 0; ok && i < g->n_jobs; i++) {
     const CtSimtProgram *p = g->jobs[i].program;
     int64_t n_blocks = ct_min(g->jobs[i].n_blocks, CT_ORDER_WARPS + 1);
@@ -47,10 +46,9 @@ static bool number_threads(CtOrders *o, const CtSimtGroup *g) {
   }
   o->n_threads = ok ? (size_t)n : 0;
   size_t words = o->n_threads * o->n_threads;
-  ok = ok && ct_grow(o->alloc, &o->now, &o->cap_now, words, sizeof *o->now, NULL) == CT_OK &&
-       ct_grow(o->alloc, &o->last_hash, &o->cap_last, o->n_threads, sizeof *o->last_hash, NULL) ==
-           CT_OK &&
-       ct_grow(o->alloc, &o->join, &o->cap_join, o->n_threads, sizeof *o->join, NULL) == CT_OK;
+  ok = ok && CT_GROW(o->alloc, o->now, o->cap_now, words, NULL) == CT_OK &&
+       CT_GROW(o->alloc, o->last_hash, o->cap_last, o->n_threads, NULL) == CT_OK &&
+       CT_GROW(o->alloc, o->join, o->cap_join, o->n_threads, NULL) == CT_OK;
   if (ok) {
     memset(o->now, 0, words * sizeof *o->now);
     memset(o->last_hash, 0, o->n_threads * sizeof *o->last_hash);
@@ -159,11 +157,9 @@ static bool begin_event(CtOrders *o, const CtSimtTurn *turn) {
   uint16_t *now = ct_order_now(o, thread);
   size_t i = o->n_events;
   uint64_t begun = turn->copy == NULL ? 0 : follow_begin(o, turn->copy, thread);
-  bool ok =
-      i < CT_ORDER_EVENTS && now[thread] < UINT16_MAX &&
-      ct_grow(o->alloc, &o->events, &o->cap_events, i + 1, sizeof *o->events, NULL) == CT_OK &&
-      ct_grow(o->alloc, &o->clocks, &o->cap_clocks, 2 * (i + 1) * o->n_threads, sizeof *o->clocks,
-              NULL) == CT_OK;
+  bool ok = i < CT_ORDER_EVENTS && now[thread] < UINT16_MAX &&
+            CT_GROW(o->alloc, o->events, o->cap_events, i + 1, NULL) == CT_OK &&
+            CT_GROW(o->alloc, o->clocks, o->cap_clocks, 2 * (i + 1) * o->n_threads, NULL) == CT_OK;
   if (!ok) {
     o->end = CT_ORDER_TOO_LARGE;
     return false;
@@ -192,9 +188,8 @@ static void began(CtSimtPlan *plan, const CtSimtCopy *copy) {
   }
   uint32_t thread = ct_order_thread_of(o, copy->w);
   size_t n = (size_t)copy->number + 1;
-  if (ct_grow(o->alloc, &o->copies, &o->cap_copies, n, sizeof *o->copies, NULL) != CT_OK ||
-      ct_grow(o->alloc, &o->copy_clocks, &o->cap_copy_clocks, n * o->n_threads,
-              sizeof *o->copy_clocks, NULL) != CT_OK) {
+  if (CT_GROW(o->alloc, o->copies, o->cap_copies, n, NULL) != CT_OK ||
+      CT_GROW(o->alloc, o->copy_clocks, o->cap_copy_clocks, n * o->n_threads, NULL) != CT_OK) {
     o->end = CT_ORDER_TOO_LARGE;
     return;
   }
@@ -298,8 +293,7 @@ static bool note_choice(CtOrders *o, const CtSimtTurn *usual, const CtSimtTurn *
   if (usual->copy != NULL) {
     usual->copy->is_late = true;
   }
-  status =
-      ct_grow(o->alloc, &o->choices, &o->cap_choices, o->n_choices + 1, sizeof *o->choices, NULL);
+  status = CT_GROW(o->alloc, o->choices, o->cap_choices, o->n_choices + 1, NULL);
   if (status == CT_OK) {
     o->choices[o->n_choices++] =
         (CtOrderChoice){.step = o->n_steps,

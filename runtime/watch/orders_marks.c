@@ -14,8 +14,8 @@ static const char *const verbs[CT_MARK_COUNT] = {
 
 static bool add(CtOrders *o, CtOrderMark m) {
   m.step = o->n_steps;
-  if (o->n_marks < CT_ORDER_EVENTS && ct_grow(o->alloc, &o->marks, &o->cap_marks, o->n_marks + 1,
-                                              sizeof *o->marks, NULL) == CT_OK) {
+  if (o->n_marks < CT_ORDER_EVENTS &&
+      CT_GROW(o->alloc, o->marks, o->cap_marks, o->n_marks + 1, NULL) == CT_OK) {
     CT_ASSERT(o->marks != NULL);
     o->marks[o->n_marks++] = m;
     return true;

@@ -13,10 +13,8 @@ enum { RACES = 1 << 16 };
 static bool reserve_place(CtOrders *o) {
   size_t n_clocks = o->n_place_clocks + 2 * o->n_threads;
   return ct_hash_table_reserve(&o->place_at, o->alloc) &&
-         ct_grow(o->alloc, &o->places, &o->cap_places, o->place_at.n + 1, sizeof *o->places,
-                 NULL) == CT_OK &&
-         ct_grow(o->alloc, &o->place_clocks, &o->cap_place_clocks, n_clocks,
-                 sizeof *o->place_clocks, NULL) == CT_OK;
+         CT_GROW(o->alloc, o->places, o->cap_places, o->place_at.n + 1, NULL) == CT_OK &&
+         CT_GROW(o->alloc, o->place_clocks, o->cap_place_clocks, n_clocks, NULL) == CT_OK;
 }
 
 static CtPlace new_place(CtOrders *o, uint64_t key) {
@@ -64,8 +62,7 @@ static void note_found(CtOrders *o, uint32_t event) {
       return;
     }
   }
-  if (ct_grow(o->alloc, &o->found, &o->cap_found, o->n_found + 1, sizeof *o->found, NULL) ==
-      CT_OK) {
+  if (CT_GROW(o->alloc, o->found, o->cap_found, o->n_found + 1, NULL) == CT_OK) {
     o->found[o->n_found++] = event;
   }
 }
@@ -78,8 +75,7 @@ static void note_races(CtOrders *o, uint32_t event) {
       direct = k == i || !is_before(o, o->found[i], ct_order_clock(o, o->found[k]));
     }
     if (direct && o->n_races < RACES &&
-        ct_grow(o->alloc, &o->races, &o->cap_races, o->n_races + 1, sizeof *o->races, NULL) ==
-            CT_OK) {
+        CT_GROW(o->alloc, o->races, o->cap_races, o->n_races + 1, NULL) == CT_OK) {
       o->races[o->n_races++] = (CtRacePair){o->found[i], event};
     }
   }
@@ -194,8 +190,7 @@ static CtOrderEvent *open_event(const CtOrders *o, uint32_t thread) {
 }
 
 static bool add_touch(CtOrders *o, CtPlace *p, CtTouch t) {
-  if (ct_grow(o->alloc, &o->touches, &o->cap_touches, o->n_touches + 1, sizeof *o->touches, NULL) !=
-      CT_OK) {
+  if (CT_GROW(o->alloc, o->touches, o->cap_touches, o->n_touches + 1, NULL) != CT_OK) {
     o->end = CT_ORDER_TOO_LARGE;
     return false;
   }

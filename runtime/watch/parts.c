@@ -125,8 +125,7 @@ static bool is_vector(const int64_t *own, const int64_t *v, size_t n) {
 /* The number of the vector with these numbers. */
 static uint32_t vector(CtAlloc alloc, Keeper *k, const int64_t *v, size_t n) {
   if (k->has_no_memory || !ct_hash_table_reserve(&k->table, alloc) ||
-      ct_grow(alloc, (void *)&k->vecs, &k->cap_vecs, k->n_vecs + 1, sizeof *k->vecs, NULL) !=
-          CT_OK) {
+      CT_GROW(alloc, k->vecs, k->cap_vecs, k->n_vecs + 1, NULL) != CT_OK) {
     k->has_no_memory = true;
     return 0;
   }
@@ -152,7 +151,7 @@ static uint32_t vector(CtAlloc alloc, Keeper *k, const int64_t *v, size_t n) {
 
 /* Room for n numbers; NULL: there is none. */
 static int64_t *scratch(CtAlloc alloc, Keeper *k, int64_t n) {
-  if (ct_grow(alloc, &k->scratch, &k->cap_scratch, (size_t)n, sizeof *k->scratch, NULL) != CT_OK) {
+  if (CT_GROW(alloc, k->scratch, k->cap_scratch, (size_t)n, NULL) != CT_OK) {
     k->has_no_memory = true;
     return NULL;
   }
@@ -166,8 +165,7 @@ static void add(CtParts *t, Keeper *k, const CtPart *part) {
   if (k->is_full || k->has_no_memory) {
     return;
   }
-  if (ct_grow(t->alloc, &k->parts, &k->cap_parts, k->n_parts + 1, sizeof *k->parts, NULL) !=
-      CT_OK) {
+  if (CT_GROW(t->alloc, k->parts, k->cap_parts, k->n_parts + 1, NULL) != CT_OK) {
     k->has_no_memory = true;
     return;
   }

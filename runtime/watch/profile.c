@@ -22,7 +22,7 @@ static CtStatus find_program(CtProfile *p, const CtSimtProgram *from, uint64_t t
     }
   }
   CtProfileRows *pr = NULL;
-  CtStatus status = ct_grow(p->alloc, &p->programs, &p->cap, p->n + 1, sizeof *p->programs, err);
+  CtStatus status = CT_GROW(p->alloc, p->programs, p->cap, p->n + 1, err);
   status = status == CT_OK ? ct_profile_rows_new(p->alloc, from, tag, &pr, err) : status;
   if (status != CT_OK) {
     return status;
@@ -279,8 +279,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
 
 /* Parts are kept for the next launches that run at the same time. */
 static CtStatus make_part(CtProfile *p, CtErr *err) {
-  CtStatus status =
-      ct_grow(p->alloc, &p->parts, &p->cap_parts, p->n_made + 1, sizeof *p->parts, err);
+  CtStatus status = CT_GROW(p->alloc, p->parts, p->cap_parts, p->n_made + 1, err);
   status = status == CT_OK ? ct_profile_open(p->alloc, &p->parts[p->n_made], err) : status;
   p->n_made += status == CT_OK;
   return status;

@@ -86,8 +86,8 @@ static void note_box(const CtProfileJob *job, CtProfileWorker *k, uint32_t site,
     return;
   }
   k->lacks_boxes = k->n_boxes == CT_PROFILE_BOXES;
-  if (!k->lacks_boxes && ct_grow(job->alloc, &k->boxes, &k->cap_boxes, k->n_boxes + 1,
-                                 sizeof *k->boxes, NULL) != CT_OK) {
+  if (!k->lacks_boxes &&
+      CT_GROW(job->alloc, k->boxes, k->cap_boxes, k->n_boxes + 1, NULL) != CT_OK) {
     k->lacks_boxes = k->no_memory = true;
   }
   if (!k->lacks_boxes) {

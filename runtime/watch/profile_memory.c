@@ -49,7 +49,7 @@ static void free_cache(CtAlloc alloc, CtProfileCache *c) {
 /* Nothing is touched; pages of the launch before stay. */
 static CtStatus clear_marks(CtAlloc alloc, CtProfileMarks *m, size_t n_pages, CtErr *err) {
   size_t old = m->cap;
-  CtStatus status = ct_grow(alloc, &m->pages, &m->cap, n_pages, sizeof *m->pages, err);
+  CtStatus status = CT_GROW(alloc, m->pages, m->cap, n_pages, err);
   for (size_t i = old; i < m->cap; i++) {
     m->pages[i] = NULL;
   }
@@ -67,7 +67,7 @@ static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params,
   CtStatus status = CT_OK;
   if (k->cap_marks < 2 * n_params) {
     size_t old = k->cap_marks;
-    status = ct_grow(p->alloc, &k->marks, &k->cap_marks, 2 * n_params, sizeof *k->marks, err);
+    status = CT_GROW(p->alloc, k->marks, k->cap_marks, 2 * n_params, err);
     if (status == CT_OK) {
       memset(k->marks + old, 0, (k->cap_marks - old) * sizeof *k->marks);
     }
@@ -79,7 +79,7 @@ static CtStatus prepare_marks(CtProfile *p, CtProfileWorker *k, size_t n_params,
 }
 
 static CtStatus prepare_cache(CtAlloc a, CtProfileCache *c, CtErr *err) {
-  CtStatus status = ct_grow(a, &c->pool, &c->cap_pool, CT_PROFILE_POOL, sizeof *c->pool, err);
+  CtStatus status = CT_GROW(a, c->pool, c->cap_pool, CT_PROFILE_POOL, err);
   if (status == CT_OK && c->cap_memos == 0) {
     status = fresh(a, &c->memos, &c->cap_memos, CT_PROFILE_MEMOS, sizeof *c->memos, err);
   }
@@ -90,7 +90,7 @@ static CtStatus prepare_cache(CtAlloc a, CtProfileCache *c, CtErr *err) {
 
 static CtStatus prepare_caches(CtProfile *p, size_t n, CtErr *err) {
   size_t old = p->cap_caches;
-  CtStatus status = ct_grow(p->alloc, &p->caches, &p->cap_caches, n, sizeof *p->caches, err);
+  CtStatus status = CT_GROW(p->alloc, p->caches, p->cap_caches, n, err);
   if (status == CT_OK) {
     memset(p->caches + old, 0, (p->cap_caches - old) * sizeof *p->caches);
   }
@@ -152,7 +152,7 @@ static CtStatus size_tensors(CtProfile *p, const CtSimtJob *job, size_t *n_param
 static CtStatus prepare_workers(CtProfile *p, const CtSimtJob *job, size_t n_params, CtErr *err) {
   size_t n = (size_t)job->n_workers, old = p->cap_workers;
   size_t n_threads = (size_t)job->group->n_threads, team = (size_t)job->program->n_cluster;
-  CtStatus status = ct_grow(p->alloc, &p->workers, &p->cap_workers, n, sizeof *p->workers, err);
+  CtStatus status = CT_GROW(p->alloc, p->workers, p->cap_workers, n, err);
   if (status != CT_OK) {
     return status;
   }

@@ -196,8 +196,7 @@ static void record(Sink *s, const CtProfileRequest *r, int cost, int ideal) {
   if (here == s->job->n_patterns) {
     return;
   }
-  if (ct_grow(s->job->alloc, &k->patterns, &k->cap_patterns, k->n_patterns + 1, sizeof *k->patterns,
-              NULL) != CT_OK) {
+  if (CT_GROW(s->job->alloc, k->patterns, k->cap_patterns, k->n_patterns + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }

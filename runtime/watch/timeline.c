@@ -114,8 +114,7 @@ static void add(CtTimeline *t, const CtIn *in, const CtWarp *w, const CtTimeEven
   const CtSimtJob *job = w->worker->job;
   t->is_too_long = t->is_too_long || t->n_events == MAX_EVENTS;
   if (t->is_too_long || t->has_no_memory ||
-      ct_grow(t->alloc, &t->events, &t->cap_events, t->n_events + 1, sizeof *t->events, NULL) !=
-          CT_OK) {
+      CT_GROW(t->alloc, t->events, t->cap_events, t->n_events + 1, NULL) != CT_OK) {
     t->has_no_memory = !t->is_too_long;
     return;
   }
@@ -187,7 +186,7 @@ static int64_t find_flag(CtFlags *f, const char *at, const char *name, bool tell
   if (i > 0) {
     return (int64_t)i - 1;
   }
-  if (ct_grow(f->alloc, &f->items, &f->cap, f->n + 1, sizeof *f->items, NULL) != CT_OK) {
+  if (CT_GROW(f->alloc, f->items, f->cap, f->n + 1, NULL) != CT_OK) {
     return NONE;
   }
   Flag *flag = &f->items[f->n];

@@ -163,7 +163,7 @@ static inline bool ct_low_is(const CtLow *l, CtVal v, uint8_t flag) {
 
 /* Makes room for one more element of an array; on failure sets l->failed. */
 #define CT_LOW_GROW(l, array, n, cap)                                                              \
-  (ct_grow((l)->alloc, &(l)->array, &(l)->cap, (l)->n + 1, sizeof *(l)->array, NULL) == CT_OK      \
+  (CT_GROW((l)->alloc, (l)->array, (l)->cap, (l)->n + 1, NULL) == CT_OK                            \
        ? true                                                                                      \
        : ((l)->failed = true, false))
 

@@ -63,8 +63,8 @@ uint32_t ct_low_temp(CtLow *l, CtSlotClass cls, bool fixed) {
 }
 
 void ct_low_emit(CtLow *l, CtLowCode *s, CtIn in) {
-  if (ct_grow(l->alloc, &s->in, &s->cap, s->n + 1, sizeof *s->in, NULL) != CT_OK ||
-      ct_grow(l->alloc, &s->locs, &s->cap_locs, s->n + 1, sizeof *s->locs, NULL) != CT_OK) {
+  if (CT_GROW(l->alloc, s->in, s->cap, s->n + 1, NULL) != CT_OK ||
+      CT_GROW(l->alloc, s->locs, s->cap_locs, s->n + 1, NULL) != CT_OK) {
     l->failed = true;
     return;
   }

@@ -12,8 +12,7 @@ static bool keep(const CtSimtCopy *copy) {
   CtSimtCopies *copies = &plan->copies;
   void *box = copy->box == NULL ? NULL : ct_alloc(job->alloc, copy->box_bytes);
   if ((box == NULL && copy->box != NULL) ||
-      ct_grow(job->alloc, &copies->list, &copies->cap, copies->n + 1, sizeof *copies->list, NULL) !=
-          CT_OK) {
+      CT_GROW(job->alloc, copies->list, copies->cap, copies->n + 1, NULL) != CT_OK) {
     ct_free(job->alloc, box, copy->box_bytes);
     return false;
   }

@@ -21,7 +21,7 @@ static CtStatus add(CtSimtKept *k, CtSimtSpan span, CtErr *err) {
   if (span.begin >= span.end) {
     return CT_OK;
   }
-  CtStatus status = ct_grow(k->alloc, &k->spans, &k->cap, k->n + 1, sizeof *k->spans, err);
+  CtStatus status = CT_GROW(k->alloc, k->spans, k->cap, k->n + 1, err);
   if (status == CT_OK) {
     k->spans[k->n++] = span;
   }

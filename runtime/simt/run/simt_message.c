@@ -61,8 +61,7 @@ const CtIn *ct_simt_do_PRINT_ARG(const CtIn *in, CtWarp *w) {
 static bool add_line(const CtWorker *k, CtPrinter *p, const char *format, const CtWarp *w,
                      int lane) {
   size_t at = p->text.len;
-  if (at > MAX_BYTES ||
-      ct_grow(k->job->alloc, &p->lines, &p->cap, p->n + 1, sizeof *p->lines, NULL) != CT_OK) {
+  if (at > MAX_BYTES || CT_GROW(k->job->alloc, p->lines, p->cap, p->n + 1, NULL) != CT_OK) {
     return false;
   }
   ct_message_format(&p->text, format, p->types, p->words[lane]);
