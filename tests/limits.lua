@@ -110,7 +110,7 @@ local limits <const> = {
     "exact_product.h CT_EXACT_MAX_N", "exact_product.h CT_EXACT_MAX_K",
     "emit.h CT_EMIT_FUNCTION_MAX",
     "banks.h CT_MAX_LANE_BYTES", "bind_box.c MAX_OPERANDS",
-    "bind_word.c MAX_WORDS",
+    "bind_pair.c MAX_WORDS", "bind_word.c MAX_WORDS",
     "bind_layout.c MAX_COORDINATES", "bind_tma.c MAX_CLUSTER_BITS",
     "call.h CALL_MAX_ARGS", "call.h CALL_MAX_RESULTS", "simt_operand.h CT_MAX_OPERANDS",
     "emit_cuda.c STATIC_SHARED_MAX", "emit_each.h CT_EACH_MAX_VEC", "emit_each.h CT_EACH_MAX_VIEWS",
