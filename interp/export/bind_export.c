@@ -1,7 +1,7 @@
 /* bind_export.c: what the module cuttle.export is made of. The names begin with `_`: they are not the language's.
      _export.begin(choose, take) -> session, to be closed: before each launch on the CPU engine choose(id) gets
                      the number of its specialisation, and returns targets, {sm =, arch =, ptx =} each (with the field `ir`: the record
-                     has the IR, too), or nil.
+                     has the IR, too, and whether it sums_as_threads_come), or nil.
                      Then take(record) is called after the launch, unless that failed
      _export.for_target(sm)  operators choose their kernels for that capability; nil: for their device
      _export.skip(yes)  launches that the innermost session is told of do not run, or do again
@@ -23,6 +23,7 @@
 #include "interp/state/fields.h"
 #include "runtime/device/nvrtc.h"
 #include "runtime/ir/ir_file.h"
+#include "runtime/ir/ir_tma.h"
 
 enum { MOST_BYTES = 1 << 20 };
 
@@ -70,6 +71,23 @@ static void push_codes(lua_State *L, int targets, int kernel, const LaunchConfig
   }
 }
 
+/* Does it add floats to memory in the order in which threads come? Then no bits are those of every run. */
+static bool adds_floats(const CtIr *ir, const CtInst *inst) {
+  if (inst->op == CT_OP_TMA_STORE) {
+    return inst->u.tma->reduce == CT_TMA_ADD && ct_is_float(ir->bufs[inst->u.tma->buf].dtype);
+  }
+  return inst->op == CT_OP_ATOMIC_ADD2 ||
+         (inst->op == CT_OP_ATOMIC_ADD && ct_is_float((CtDtype)inst->type));
+}
+
+static bool sums_as_threads_come(const CtIr *ir) {
+  bool sums = false;
+  for (CtVal v = 1; v < ir->n_insts; v++) {
+    sums = sums || adds_floats(ir, ct_inst(ir, v));
+  }
+  return sums;
+}
+
 /* Sets the field ir of the table below the top: what the CPU engine runs, as bytes. */
 static void set_ir(lua_State *L, const Kernel *k, const CtIr *ir) {
   CtText bytes;
@@ -100,6 +118,8 @@ static void push_record(lua_State *L, int targets, int kernel, const LaunchConfi
   lua_setfield(L, -2, "codes");
   if (lua_getfield(L, targets, "ir") != LUA_TNIL) {
     set_ir(L, k, &spec->ir);
+    lua_pushboolean(L, !config->deterministic && sums_as_threads_come(&spec->ir));
+    lua_setfield(L, -3, "sums_as_threads_come");
   }
   lua_pop(L, 1);
 }

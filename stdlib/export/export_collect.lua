@@ -202,7 +202,8 @@ local function take(self, record)
                 block = record.block, cluster = record.cluster, pdl = record.pdl,
                 cooperative = record.cooperative, deterministic = record.deterministic,
                 overlap = record.overlap, codes = {}, tried = {}, refused = {},
-                name = record.name, line = record.line, ir = record.ir }
+                name = record.name, line = record.line, ir = record.ir,
+                sums_as_threads_come = record.sums_as_threads_come }
     local same = find_same(self, record.kernel, special, record)
     is_known = same ~= nil
     special = same or add_special(self, record.kernel, record.name, special, false)

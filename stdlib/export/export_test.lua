@@ -211,9 +211,19 @@ end
 
 local cpu_note <const> = [[
 
-   With -DUPPER_CPU and libcuttle_core it tests the CPU twin, whose bits are all defined.]]
+   With -DUPPER_CPU and libcuttle_core it tests the CPU twin, whose bits are all defined,
+   unless threads add floats in the order in which they come.]]
 local limit <const> = "enum { STEPS = 64 };"
 local cpu_limit <const> = "#ifdef UPPER_CPU\nenum { STEPS = 0 };\n#else\n" .. limit .. "\n#endif"
+
+local function limit_of(program)
+  for _, entry in ipairs(program.entries) do
+    for _, special in ipairs(entry.specials) do
+      if special.sums_as_threads_come then return limit end
+    end
+  end
+  return program.cpu and cpu_limit or limit
+end
 
 --- The text of NAME_test.c.
 function M.source(program)
@@ -233,7 +243,7 @@ function M.source(program)
   local text = write.fill_in(require "cuttle.export_test.c", { VERSION = language._VERSION,
     CPU_NOTE = program.cpu and cpu_note or "",
     HOST = program.cpu and require "cuttle.export_test_cpu.c" or "",
-    END_HOST = program.cpu and "#endif\n\n" or "", LIMIT = program.cpu and cpu_limit or limit,
+    END_HOST = program.cpu and "#endif\n\n" or "", LIMIT = limit_of(program),
     EXAMPLES = table.concat(parts), CALLS = table.concat(calls, "\n") })
   return c.prefixed(text, program.name)
 end

@@ -601,6 +601,18 @@ else
   end
   build "scaled"
 
+  -- Which bits a float sum has depends on the order of blocks, unless the launch promises otherwise.
+  for _, promise in ipairs { "", ", deterministic = true" } do
+    write("sums.lua", ([[
+      local sums = kernel("sums", function(x, y) atomic_add(y, 0, x[blockIdx.x]) end)
+      sums{grid = 64, block = 1%s}(rand(f32, 64), zeros(f32, 1))
+    ]]):format(promise))
+    export "--cpu --sm=90a --name=sums sums.lua"
+    local text = read "sums_test.c"
+    tap.is(text:find("STEPS = 0", 1, true) ~= nil, promise ~= "",
+      "the twin's test takes any order of float sums" .. promise)
+  end
+
   -- A launch in a file: with the data of the host, and as a program with a GPU writes it.
   write("capture.c", [[
 #include "scaled.h"
