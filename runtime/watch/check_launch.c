@@ -109,6 +109,24 @@ static bool place_buffers(CtCheck *c) {
   return c->first_row != NULL;
 }
 
+/* How large the cache of compared reads is: for a read of shared memory, 16 places in each warp. An entry takes some
+   300 bytes, so a small launch would spend its time on an empty cache. With clocks there is no use for one. */
+static int known_bits(const CtCheck *c) {
+  const CtSimtProgram *p = c->job->program;
+  size_t n = 0;
+  for (uint32_t i = c->has_clocks ? p->n_code : p->body; i < p->n_code; i++) {
+    for (int j = 0; j < c->plans[i].n_operands; j++) {
+      const CtOperand *operand = &c->plans[i].operands[j];
+      n += operand->reads && p->bufs[operand->buf].space == CT_SHARED;
+    }
+  }
+  int bits = 1;
+  while (bits < CT_KNOWN_BITS && (size_t)1 << bits < n * (size_t)p->n_warps * 16) {
+    bits++;
+  }
+  return bits;
+}
+
 static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   const CtSimtProgram *p = c->job->program;
   size_t n_warps = (size_t)p->n_warps;
@@ -125,7 +143,8 @@ static bool make_worker(CtCheck *c, CtCheckWorker *k) {
   bool has_atomics = ct_latest_is_wanted(p, false, &k->atomic_bytes);
   k->atomics = has_atomics ? ct_arena_alloc(&c->arena, c->n_granules * sizeof *k->atomics) : NULL;
   k->written = ct_arena_alloc(&c->arena, p->n_bufs * sizeof *k->written);
-  k->known = ct_arena_alloc(&c->arena, CT_N_KNOWN * sizeof *k->known);
+  k->known_bits = known_bits(c);
+  k->known = ct_arena_alloc(&c->arena, sizeof *k->known << k->known_bits);
   k->rows = ct_arena_alloc(&c->arena, (n_warps * c->n_rows + 1) * sizeof *k->rows);
   k->full = ct_arena_alloc(&c->arena, n_warps * p->n_bufs * sizeof *k->full);
   const CtWorker *worker = &c->job->workers[k - c->workers];

@@ -80,7 +80,7 @@ static inline CtKnownRead *ct_known_at(const CtCheckWorker *k, const CtIn *in, C
                                        int32_t warp, int64_t base, uint32_t mask) {
   uint64_t h = (uint64_t)(uintptr_t)in / sizeof *in * 8 + (uint64_t)role +
                (uint64_t)warp * 0x9E3779B1u + (uint64_t)base * 0x85EBCA6Bu + mask;
-  return &k->known[(h * 0x9E3779B97F4A7C15u) >> (64 - CT_KNOWN_BITS)];
+  return &k->known[(h * 0x9E3779B97F4A7C15u) >> (64 - k->known_bits)];
 }
 
 /* Notes a write of 32 neighbouring granules, one by each lane. If one of them was written in

@@ -121,7 +121,7 @@ typedef struct CtKnownRead {
   uint32_t time;  /* of the warp, then */
   CtRead read;    /* its latest entry in the log */
 } CtKnownRead;
-enum { CT_KNOWN_BITS = 11, CT_N_KNOWN = 1 << CT_KNOWN_BITS };
+enum { CT_KNOWN_BITS = 11 }; /* of the number of entries, at most */
 
 /* A slot whose value wrapped around: what it holds, and what it should hold. It counts only as
    long as the slot still holds `got`. */
@@ -272,8 +272,9 @@ typedef struct CtCheckWorker {
   size_t n_unset, cap_unset;
   CtRange *written; /* by buffer: what was written in this epoch */
   bool has_written;
-  bool has_atomics; /* on shared memory, in this epoch; with clocks, in this block */
-  CtKnownRead *known;
+  bool has_atomics;   /* on shared memory, in this epoch; with clocks, in this block */
+  CtKnownRead *known; /* 1 << known_bits entries */
+  int known_bits;
   CtPending *pending;
   size_t n_pending, cap_pending;
   CtPending *sources; /* of copies under way, if the kernel writes that memory; by global event */
