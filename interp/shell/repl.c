@@ -200,14 +200,9 @@ static int print_results(CuttleState *s, int first) {
 
 /* value_of(name): of a local of the session or a global. */
 static int value_of(lua_State *L) {
-  size_t len;
-  const char *name = luaL_checklstring(L, 1, &len);
-  if (!locals_push(L, name, len)) {
-    lua_pushglobaltable(L);
-    lua_pushvalue(L, 1);
-    lua_rawget(L, -2);
-  }
-  return 1;
+  lua_pushliteral(L, "value_of");
+  lua_insert(L, 1);
+  return input_call(L);
 }
 
 /* note_nil(text): adds what there is to say of an input whose value is nil. */

@@ -14,17 +14,6 @@
 /* metatable(x): whatever its field __metatable says. */
 static int push_metatable(lua_State *L) { return lua_getmetatable(L, 1); }
 
-/* local_value(name) -> is there such a local of the session, and its value. */
-static int local_value(lua_State *L) {
-  size_t len;
-  const char *name = luaL_checklstring(L, 1, &len);
-  lua_pushboolean(L, true);
-  if (locals_push(L, name, len)) {
-    return 2;
-  }
-  return 0;
-}
-
 static bool add_atom(void *list, const CtAtom *atom) {
   lua_State *L = list;
   lua_pushstring(L, atom->name);
@@ -53,7 +42,7 @@ typedef struct Line {
 /* Light userdata: the line up to the cursor. Returns complete.lua's list. */
 static int search(lua_State *L) {
   static const luaL_Reg host[] = {{"metatable", push_metatable},
-                                  {"local_value", local_value},
+                                  {"input", input_call},
                                   {"atoms", push_atoms},
                                   {"files", push_files},
                                   {NULL, NULL}};
@@ -63,8 +52,6 @@ static int search(lua_State *L) {
   lua_getfield(L, -1, "candidates");
   lua_pushlstring(L, line->s, line->len);
   luaL_newlib(L, host);
-  locals_push_names(L);
-  lua_setfield(L, -2, "locals");
   lua_call(L, 2, 1);
   return 1;
 }

@@ -1,261 +1,223 @@
-/* repl_input.c: loads an input as an expression, as a layout, or as statements with more lines while
-   they are incomplete; in the manner of lua.c. */
+/* repl_input.c: from lines to a function. stdlib/commands/prompt_input.lua finds it; this gives it what only C reaches,
+   and reads more lines while an input is incomplete. */
 #include "repl_parts.h"
 
 #include <lauxlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "interp/algebra/bind.h"
+#include "interp/front/source.h"
 #include "interp/state/note.h"
+#include "interp/state/source_load.h"
 #include "interp/state/state_language.h"
+#include "interp/text/lua_parse.h"
 
-typedef struct Input {
-  lua_State *L;
-  Editor *editor;
-  int number;
-  int text; /* stack index */
-} Input;
+/* {====== What an input names ====== */
 
-/* Every input is a chunk of its own name, so that the source of its kernels is found. */
-static int load_text(const Input *in, const char *text, size_t len) {
-  char name[32];
-  snprintf(name, sizeof name, NOTE_INPUT_PREFIX "%d", in->number);
-  return locals_load(in->L, text, len, name);
+static void set_text(lua_State *L, const char *key, const char *text) {
+  lua_pushstring(L, text);
+  lua_setfield(L, -2, key);
 }
 
-/* As an expression: pushes the function or the message. */
-static int load_expression(const Input *in) {
-  size_t len;
-  lua_State *L = in->L;
-  lua_pushliteral(L, "return ");
-  lua_pushvalue(L, in->text);
-  lua_concat(L, 2);
-  const char *text = lua_tolstring(L, -1, &len);
-  int status = load_text(in, text, len); /* stack: text, function or message */
-  lua_remove(L, -2);
-  return status;
+/* Is the statement a return, or a call that begins with os.exit? */
+static bool leaves(const LpChunk *c, const LpStat *s) {
+  const LxToken *t = lp_token(c, s->tok);
+  return s->kind == LP_RETURN ||
+         (s->kind == LP_CALLSTAT && t[0].kind == LX_NAME && strcmp(t[0].sym->s, "os") == 0 &&
+          t[1].kind != LX_EOF && t[2].kind == LX_NAME && strcmp(t[2].sym->s, "exit") == 0);
 }
 
-/* As statements: the same. */
-static int load_statements(const Input *in) {
-  size_t len;
-  const char *text = lua_tolstring(in->L, in->text, &len);
-  return load_text(in, text, len);
-}
-
-/* {====== Layouts ====== */
-
-#define DIGITS "0123456789"
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-static bool is_swizzle_text(const char *text) {
-  return ct_begins_swizzle(text, strlen(text)) && strchr(text, '(') == NULL &&
-         strchr(text, ':') == NULL;
-}
-
-/* A text of the characters of layouts: `(4,8):(8,1)`, `(M=4,K=8):(8,1)`, `Sw<2,0,3> o 0 o (4,8)`,
-   `Sw<2,0,3>`, `gmem_ptr[32b](0x7f40) o (_4,_8):(_8,_1)`. */
-static bool is_layout_text(const char *text) {
-  bool lettered = ct_begins_swizzle(text, strlen(text)) || strstr(text, "ptr[") != NULL ||
-                  (text[0] == '(' && strpbrk(text, "=<") != NULL);
-  size_t n = strspn(text, lettered ? DIGITS LETTERS "()[],:_@-=<> \t" : DIGITS "(),:_@- \t");
-  return text[n] == '\0' && strpbrk(text, "(:<") != NULL;
-}
-
-static int return_upvalue(lua_State *L) {
-  lua_pushvalue(L, lua_upvalueindex(1));
+/* Light userdata: LpChunk, the length of its text. Protected, because the chunk has memory of its own. */
+static int describe(lua_State *L) {
+  static const char *const kinds[] = {
+      [LP_PLAIN] = "plain", [LP_CONST] = "const", [LP_CLOSE] = "close"};
+  const LpChunk *c = lua_touserdata(L, 1);
+  const LpStat *last = c->funcs[0].body->last;
+  lua_createtable(L, 0, 3);
+  lua_newtable(L);
+  for (LpTok t = 0; lp_token(c, t)->kind != LX_EOF; t++) {
+    if (lp_token(c, t)->kind == LX_NAME) { /* a field of such a name counts too, and does no harm */
+      lua_pushboolean(L, true);
+      lua_setfield(L, -2, lp_token(c, t)->sym->s);
+    }
+  }
+  lua_setfield(L, -2, "names");
+  lua_newtable(L);
+  for (const LpStat *s = c->funcs[0].body->first; s != NULL; s = s->next) {
+    const LpVar *v = s->kind == LP_DECL || s->kind == LP_LOCALFUNC ? s->vars : NULL;
+    for (uint32_t i = 0; v != NULL && i < s->n_vars; i++, v = v->next) {
+      set_text(L, v->sym->s, kinds[v->attrib]); /* of two of one name, the later one */
+    }
+  }
+  lua_setfield(L, -2, "declared");
+  bool ends = last != NULL && leaves(c, last);
+  lua_pushinteger(L, ends ? (lua_Integer)lp_token(c, last->tok)->start : lua_tointeger(L, 2));
+  lua_setfield(L, -2, "stop");
   return 1;
 }
 
-/* Pushes the layout, or the swizzle, that the text is. */
-static CtStatus push_layout(const Input *in, CtErr *err) {
+/* parse(text) -> {names = of all its tokens, as keys, declared = {name = "plain", "const" or "close"} of its outermost
+   block, stop = the bytes before its return or last os.exit()}; nil if it does not parse. */
+static int parse(lua_State *L) {
+  LpChunk chunk;
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+  if (lp_parse(state_of(L)->alloc, text, len, "input", &chunk, NULL) != CT_OK) {
+    return 0;
+  }
+  lua_pushcfunction(L, describe);
+  lua_pushlightuserdata(L, &chunk);
+  lua_pushinteger(L, (lua_Integer)len);
+  int status = lua_pcall(L, 2, 1, 0);
+  lp_clear(&chunk);
+  return status == LUA_OK ? 1 : lua_error(L);
+}
+
+/* {====== What else prompt_input.lua asks for ====== */
+
+/* load(text, chunkname) -> the function, or nil and the message. */
+static int load(lua_State *L) {
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+  if (src_load(L, text, len, luaL_checkstring(L, 2), "t") == LUA_OK) {
+    return 1;
+  }
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+/* layout(text, is_swizzle) -> the layout, or the swizzle, that the text is; or nil and why not. */
+static int layout(lua_State *L) {
   CtComposed l;
   CtSwizzle sw;
-  size_t len;
-  const char *text = lua_tolstring(in->L, in->text, &len);
-  CtCx cx = bind_enter(in->L);
-  bool is_swizzle = is_swizzle_text(text);
-  CtStatus status = is_swizzle ? ct_swizzle_parse(cx.arena, text, len, &sw, err)
-                               : ct_composed_parse(cx.arena, text, len, &l, err);
-  if (status == CT_OK && is_swizzle) {
-    bind_push_swizzle(in->L, sw);
-  } else if (status == CT_OK) {
-    bind_push_composed(in->L, &l);
-  }
-  return status;
-}
-
-/* As a layout: pushes a function that returns it, or nothing. */
-static bool load_layout(const Input *in) {
-  if (!is_layout_text(lua_tostring(in->L, in->text)) || push_layout(in, NULL) != CT_OK) {
-    return false;
-  }
-  lua_pushcclosure(in->L, return_upvalue, 1);
-  return true;
-}
-
-/* What is neither Lua nor a layout, but looks like one, gets the message of a layout. Stack: message
-   of Lua. */
-static void explain_layout(const Input *in) {
   CtErr err;
-  if (!is_layout_text(lua_tostring(in->L, in->text))) {
-    return;
+  size_t len;
+  const char *text = luaL_checklstring(L, 1, &len);
+  CtCx cx = bind_enter(L);
+  bool is_swizzle = lua_toboolean(L, 2) != 0;
+  CtStatus status = is_swizzle ? ct_swizzle_parse(cx.arena, text, len, &sw, &err)
+                               : ct_composed_parse(cx.arena, text, len, &l, &err);
+  if (status != CT_OK) {
+    lua_pushnil(L);
+    lua_pushstring(L, err.msg);
+    return 2;
   }
-  bool is_layout = push_layout(in, &err) == CT_OK;
-  lua_pop(in->L, is_layout);
-  if (!is_layout) {
-    lua_pop(in->L, 1);
-    lua_pushstring(in->L, err.msg);
-  }
-}
-
-/* {====== Several lines ====== */
-
-static bool ends_with(const char *text, const char *end) {
-  size_t len = strlen(text), n = strlen(end);
-  return len >= n && strcmp(text + len - n, end) == 0;
-}
-
-/* The message at the top says that the text ended too early. A string in quotes ends in its line, unless the line
-   ends with a backslash or \z. */
-static bool is_incomplete(const Input *in) {
-  const char *msg = lua_tostring(in->L, -1), *text = lua_tostring(in->L, in->text);
-  return ends_with(msg, "<eof>") && (!ends_with(msg, " unfinished string near <eof>") ||
-                                     ends_with(text, "\\") || ends_with(text, "\\z"));
-}
-
-/* The message at the top is that of a text whose first token cannot begin a statement: `1 + )`. */
-static bool blames_first_token(const Input *in) {
-  const char *text = lua_tostring(in->L, in->text);
-  const char *near = strstr(lua_tostring(in->L, -1), " near '");
-  if (near == NULL) {
-    return false;
-  }
-  near += sizeof " near '" - 1;
-  return strncmp(text + strspn(text, " \t\n"), near, strlen(near) - 1) == 0;
-}
-
-/* The input as it is: pushes the function, or the message that fits; *more: another line may help. */
-static int load_lua(const Input *in, bool *more) {
-  lua_State *L = in->L;
-  *more = false;
-  if (load_expression(in) == LUA_OK) {
-    return LUA_OK;
-  }
-  if (load_layout(in)) { /* stack: message of the expression, function */
-    lua_remove(L, -2);
-    return LUA_OK;
-  }
-  *more = is_incomplete(in);
-  int status = load_statements(in);
-  if (status == LUA_OK || is_incomplete(in) || !blames_first_token(in)) {
-    *more = status == LUA_ERRSYNTAX && (*more || is_incomplete(in));
-    lua_remove(L, -2);
+  if (is_swizzle) {
+    bind_push_swizzle(L, sw);
   } else {
-    lua_pop(L, 1);
+    bind_push_composed(L, &l);
   }
-  return status;
-}
-
-/* {====== What was meant ====== */
-
-/* meaning(text): what typed.lua says. */
-static int meaning(lua_State *L) {
-  state_push_module(L, "cuttle.typed");
-  lua_getfield(L, -1, "meaning");
-  lua_pushvalue(L, 1);
-  lua_call(L, 1, 1);
   return 1;
 }
 
-/* Pushes typed.lua's text for the input, or nil. Protected: a fault there hides no message of Lua's. */
-static void push_meaning(const Input *in) {
-  lua_State *L = in->L;
-  lua_pushcfunction(L, meaning);
-  lua_pushvalue(L, in->text);
-  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+/* upvalues(f) -> their names. */
+static int upvalues(lua_State *L) {
+  const char *name;
+  lua_newtable(L);
+  for (int i = 1; (name = lua_getupvalue(L, 1, i)) != NULL; i++) {
     lua_pop(L, 1);
-    lua_pushnil(L);
+    lua_pushstring(L, name);
+    lua_rawseti(L, 2, i);
   }
+  return 1;
 }
 
-/* If the input loads as what it was meant to be, or may do so with more lines, that counts. Stack: the
-   message of Lua, whose place the function or the new message takes. */
-static void load_meant(const Input *in, int *status, bool *more) {
-  lua_State *L = in->L;
-  int first = lua_gettop(L);
-  push_meaning(in);
-  if (lua_type(L, -1) == LUA_TSTRING) {
-    bool needs_more;
-    Input meant = {L, NULL, in->number, lua_gettop(L)};
-    int meant_status = load_lua(&meant, &needs_more);
-    if (meant_status == LUA_OK || needs_more) {
-      lua_replace(L, first);
-      *status = meant_status;
-      *more = needs_more;
-    }
-  }
-  lua_settop(L, first);
+/* upvalue(f, name) -> its value. */
+static int upvalue(lua_State *L) {
+  int i = src_find_upvalue(L, 1, luaL_checkstring(L, 2));
+  return lua_getupvalue(L, 1, i) != NULL ? 1 : 0;
 }
 
-/* Pushes the function, or the message that fits; *more: another line may help. */
-static int load_once(const Input *in, bool *more) {
-  int status = load_lua(in, more);
-  if (status != LUA_OK && !*more) {
-    load_meant(in, &status, more);
+/* join(f, g, name): the upvalue of that name of f, if it has one, is g's from now on. */
+static int join(lua_State *L) {
+  const char *name = luaL_checkstring(L, 3);
+  int to = src_find_upvalue(L, 1, name);
+  if (to > 0) {
+    lua_upvaluejoin(L, 1, to, 2, src_find_upvalue(L, 2, name));
+  }
+  return 0;
+}
+
+int input_call(lua_State *L) {
+  static const luaL_Reg host[] = {{"parse", parse},     {"load", load},         {"layout", layout},
+                                  {"upvalue", upvalue}, {"upvalues", upvalues}, {"join", join},
+                                  {NULL, NULL}};
+  state_push_module(L, "cuttle.prompt_input");
+  lua_pushvalue(L, 1);
+  lua_gettable(L, -2);
+  lua_replace(L, 1);
+  lua_pop(L, 1);
+  luaL_newlib(L, host);
+  set_text(L, "prefix", NOTE_INPUT_PREFIX);
+  lua_insert(L, 2); /* stack: function, host, arguments */
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* {====== Loading ====== */
+
+/* Calls a function of the module with the two values at the top, which become its function or its message. */
+static int load_by(lua_State *L, const char *name, bool *more) {
+  lua_pushcfunction(L, input_call);
+  lua_insert(L, -3);
+  lua_pushstring(L, name);
+  lua_insert(L, -3);
+  int status = lua_pcall(L, 3, 3, 0);
+  *more = status == LUA_OK && lua_toboolean(L, -1) != 0;
+  if (status == LUA_OK) { /* stack: function, or nil; message; whether there is more */
+    status = lua_isnil(L, -3) ? LUA_ERRSYNTAX : LUA_OK;
+    lua_pop(L, 1);
+    lua_remove(L, status == LUA_OK ? -1 : -2);
   }
   return status;
-}
-
-/* Appends the next line to the text. */
-static EditStatus add_line(const Input *in) {
-  EditStatus status = edit_read(in->editor, true);
-  if (status == EDIT_LINE) {
-    lua_pushvalue(in->L, in->text);
-    lua_pushliteral(in->L, "\n");
-    lua_pushlstring(in->L, in->editor->line, in->editor->len);
-    lua_concat(in->L, 3);
-    lua_replace(in->L, in->text);
-  }
-  return status;
-}
-
-/* Pushes the function or the message. */
-static int load_lines(const Input *in) {
-  for (;;) {
-    bool more;
-    int status = load_once(in, &more);
-    if (!more) {
-      return status;
-    }
-    EditStatus next = add_line(in);
-    if (next != EDIT_LINE) {
-      return next == EDIT_END ? status : INPUT_CANCELLED;
-    }
-    lua_pop(in->L, 1);
-  }
 }
 
 int input_load_text(lua_State *L, int number, bool *more) {
-  Input in = {L, NULL, number, lua_gettop(L)};
-  int status = load_once(&in, more);
-  if (status != LUA_OK && !*more) {
-    explain_layout(&in);
+  lua_pushinteger(L, number);
+  return load_by(L, "load", more);
+}
+
+int input_load_chunk(lua_State *L, const char *text, const char *chunkname) {
+  bool more;
+  lua_pushstring(L, text);
+  lua_pushstring(L, chunkname);
+  return load_by(L, "load_chunk", &more);
+}
+
+/* Appends the next line to the text at the top. */
+static EditStatus add_line(lua_State *L, Editor *editor) {
+  EditStatus status = edit_read(editor, true);
+  if (status == EDIT_LINE) {
+    lua_pushliteral(L, "\n");
+    lua_pushlstring(L, editor->line, editor->len);
+    lua_concat(L, 3);
   }
-  lua_remove(L, in.text);
   return status;
 }
 
 int input_load(lua_State *L, Editor *editor, int number) {
-  Input in = {L, editor, number, lua_gettop(L)};
-  int status = load_lines(&in);
-  if (status != LUA_OK) {
-    explain_layout(&in);
+  bool more;
+  EditStatus next = EDIT_LINE;
+  int status;
+  for (;;) {
+    lua_pushvalue(L, -1);
+    status = input_load_text(L, number, &more); /* stack: text, function or message */
+    if (!more) {
+      break;
+    }
+    lua_insert(L, -2);
+    next = add_line(L, editor);
+    lua_insert(L, -2); /* stack: text, message */
+    if (next != EDIT_LINE) {
+      break;
+    }
+    lua_pop(L, 1);
   }
+  status = next == EDIT_INTERRUPTED ? INPUT_CANCELLED : status;
   if (status != INPUT_CANCELLED) {
-    edit_remember(editor, lua_tostring(L, in.text));
+    edit_remember(editor, lua_tostring(L, -2));
   }
-  lua_remove(L, in.text);
+  lua_remove(L, -2);
   return status;
 }

@@ -69,18 +69,12 @@ int input_load(lua_State *L, Editor *editor, int number);
 /* The same of an input that the caller has whole, or as far as it goes: *more says that another line may
    complete it, and the message is then of no use [-1, +1, m]. */
 int input_load_text(lua_State *L, int number, bool *more);
+/* As src_load of a text: the function, too, sees the session's locals and keeps its own for the session when it has
+   come to its end [-0, +1, m]. */
+int input_load_chunk(lua_State *L, const char *text, const char *chunkname);
 
-/* repl_locals.c: locals that outlive their input. A `local` of an input's outermost block is a variable of the
-   session: later inputs see it as a function in one chunk would, by reference, until another one shadows it. */
-
-/* As src_load of an input's text: pushes a function that sees the session's locals and keeps its own for the
-   session when it has come to its end; or the message [-0, +1, m]. */
-int locals_load(lua_State *L, const char *text, size_t len, const char *chunkname);
-
-/* Pushes the value of the session's local; false: there is none, and nothing is pushed [-0, +0..1, m]. */
-bool locals_push(lua_State *L, const char *name, size_t len);
-/* Pushes a table with their names as keys [-0, +1, m]. */
-void locals_push_names(lua_State *L);
+/* A lua_CFunction: calls the function of that name of prompt_input.lua with the other arguments. */
+int input_call(lua_State *L);
 
 /* repl_complete.c: what may stand at the cursor of a line: names, fields, methods, modes. */
 

@@ -82,7 +82,7 @@ end
 -- The value of "ms.tile", or nil. A local of the session hides a global.
 local function value_of(host, chain)
   local first, rest = chain:match "^([^.]*)(.*)$"
-  local is_local, value = host.local_value(first)
+  local is_local, value = host.input("value", first)
   if not is_local then value = field(host, _G, first) end
   for name in rest:gmatch "%.([^.]*)" do value = field(host, value, name) end
   return value
@@ -134,7 +134,7 @@ end
 
 function Search:add_names()
   self:add_keys(reserved)
-  self:add_keys(self.host.locals)
+  self:add_keys(self.host.input "names")
   self:add_members(_G)
 end
 

@@ -1,6 +1,6 @@
 -- typed.lua: what an input at the prompt means that does not load: layouts as they are printed,
 -- inside Lua; minus signs and quotes of word processors; `help name`. Only what cannot mean
--- anything else is replaced. interp/shell/repl_input.c asks for it. And what to say where an input
+-- anything else is replaced. prompt_input.lua asks for it. And what to say where an input
 -- is nil.
 local language = require "cuttle"
 local lists = require "cuttle.lists"

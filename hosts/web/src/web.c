@@ -109,7 +109,7 @@ static void set_program(lua_State *L) {
 static int run_script(lua_State *L) {
   Call *c = lua_touserdata(L, 1);
   set_program(L);
-  int status = locals_load(L, c->text, strlen(c->text), "=script");
+  int status = input_load_chunk(L, c->text, "=script");
   if (status == LUA_OK) {
     status = repl_call(c->s, 0, 0);
   }
