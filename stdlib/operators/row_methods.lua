@@ -244,8 +244,10 @@ end
 -- columns of the row in turn have one of the table. A vector reads all of its own at once.
 function Row:along(t, first, column, each)
   local width, words, e = self.place.width, self.place.words, self.place.element
-  local n = words and width // each
-  if not words or n < 2 or size(t, 1) % n ~= 0 then return t[{ first, column }] end
+  local n = words and width // each or 1
+  local rest = n < 2 and n or size(t, 1) % n
+  -- Only what is known decides: what elements share is not made under a condition.
+  if not internal.kernel.is_static(rest) or rest ~= 0 then return t[{ first, column }] end
   local key = self.n_along
   self.n_along = key + 1
   key = "along " .. key
