@@ -133,8 +133,7 @@ static bool compare_on_device(lua_State *L, const Tensor *a, const Tensor *b, To
       !ct_storage_is_in_order(b->storage) || !front_may_launch(L)) {
     return false;
   }
-  state_push_module(L, "cuttle.compare");
-  lua_getfield(L, -1, "on_device");
+  state_push_function(L, "cuttle.compare", "on_device");
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 2);
   lua_pushnumber(L, tol.rtol);
@@ -143,7 +142,7 @@ static bool compare_on_device(lua_State *L, const Tensor *a, const Tensor *b, To
   lua_call(L, 5, 2);
   bool is_done = lua_isinteger(L, -2);
   *w = (Worst){.n_differ = lua_tointeger(L, -2), .at = lua_tointeger(L, -1)};
-  lua_pop(L, 3);
+  lua_pop(L, 2);
   return is_done && read_worst(L, a, b, w);
 }
 

@@ -124,9 +124,7 @@ static const Tensor *result_tensor(lua_State *L, const CtCx *cx, const Product *
 
 /* Products of groups: the function of a Lua module, which calls matmul for each. */
 static int matmul_grouped(lua_State *L) {
-  state_push_module(L, "cuttle.reference_grouped");
-  lua_getfield(L, -1, "matmul");
-  lua_remove(L, -2);
+  state_push_function(L, "cuttle.reference_grouped", "matmul");
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, 1);
   return 1;

@@ -91,9 +91,7 @@ static const struct {
 static int call_module(lua_State *L) {
   lua_Integer i = lua_tointeger(L, lua_upvalueindex(1));
   diag_check_count(L, references[i].name, lua_gettop(L), 4);
-  state_push_module(L, references[i].module);
-  lua_getfield(L, -1, references[i].name);
-  lua_remove(L, -2);
+  state_push_function(L, references[i].module, references[i].name);
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
   return lua_gettop(L);

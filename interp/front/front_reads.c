@@ -324,9 +324,7 @@ int front_convert_function(lua_State *L, int idx, RwKind kind) {
 }
 
 int front_push_library(lua_State *L, const char *module, const char *name) {
-  state_push_module(L, module);
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
+  state_push_function(L, module, name);
   if (front_ir(L) == NULL) {
     return LUA_OK;
   }

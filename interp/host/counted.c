@@ -107,8 +107,7 @@ static int close_methods(lua_State *L) {
 }
 
 int counted_refuse_name(lua_State *L) {
-  state_push_module(L, "cuttle.typed");
-  lua_getfield(L, -1, "field_hint");
+  state_push_function(L, "cuttle.typed", "field_hint");
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 2);
   front_trust(L, 1); /* it looks at names only */

@@ -282,8 +282,7 @@ typedef struct KernelQuery {
 
 /* "; did you mean 'axpy'?" of the kernels in the table at the index that are called nearly so, or "". */
 static const char *nearest_kernels(lua_State *L, int kernels, const char *name) {
-  state_push_module(L, "cuttle.near");
-  lua_getfield(L, -1, "nearest");
+  state_push_function(L, "cuttle.near", "nearest");
   lua_pushstring(L, name);
   lua_newtable(L);
   int list = lua_gettop(L);

@@ -51,9 +51,8 @@ static int write_text(lua_State *L) {
   size_t len;
   lua_pushlstring(L, f->image->s, f->image->len);
   if (f->is_ptx) {
-    state_push_module(L, "cuttle.ptx_lines");
-    lua_getfield(L, -1, "outer");
-    lua_pushvalue(L, -3);
+    state_push_function(L, "cuttle.ptx_lines", "outer");
+    lua_pushvalue(L, -2);
     lua_call(L, 1, 1);
   }
   const char *text = lua_tolstring(L, -1, &len);

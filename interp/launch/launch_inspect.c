@@ -117,8 +117,7 @@ int launch_sass(lua_State *L) {
   (void)push_image(L, false); /* it raises unless a launch is at 1 */
   int image = lua_gettop(L);
   const Kernel *k = launch_push_kernel(L, lua_touserdata(L, 1));
-  state_push_module(L, "cuttle.sass");
-  lua_getfield(L, -1, "text");
+  state_push_function(L, "cuttle.sass", "text");
   lua_pushvalue(L, image);
   lua_pushnil(L); /* the only kernel */
   lua_newtable(L);

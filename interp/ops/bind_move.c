@@ -117,13 +117,12 @@ static bool may_move_there(lua_State *L, const Tensor *t) {
 /* Calls that function with arguments 1 and 2 of the binding. False: it is left to the host. */
 static bool move_by(lua_State *L, const char *function) {
   lua_settop(L, 2);
-  state_push_module(L, "cuttle.device_copy");
-  lua_getfield(L, -1, function);
+  state_push_function(L, "cuttle.device_copy", function);
   lua_pushvalue(L, 1);
   lua_pushvalue(L, 2);
   lua_call(L, 2, 1);
   bool is_done = lua_toboolean(L, -1);
-  lua_pop(L, 2);
+  lua_pop(L, 1);
   return is_done;
 }
 

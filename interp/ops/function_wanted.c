@@ -69,9 +69,7 @@ void function_is_made(lua_State *L) {
 }
 
 void function_push_body(lua_State *L) {
-  state_push_module(L, "cuttle.device_fn");
-  lua_getfield(L, -1, "body");
-  lua_remove(L, -2);
+  state_push_function(L, "cuttle.device_fn", "body");
 }
 
 static CtDtype type_at(lua_State *L, int types, int i, uint8_t *untyped) {

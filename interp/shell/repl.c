@@ -207,8 +207,7 @@ static int value_of(lua_State *L) {
 
 /* note_nil(text): adds what there is to say of an input whose value is nil. */
 static int note_nil(lua_State *L) {
-  state_push_module(L, "cuttle.typed");
-  lua_getfield(L, -1, "nil_note");
+  state_push_function(L, "cuttle.typed", "nil_note");
   lua_pushvalue(L, 1);
   lua_pushcfunction(L, value_of);
   lua_call(L, 2, 1);

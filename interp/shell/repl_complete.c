@@ -48,8 +48,7 @@ static int search(lua_State *L) {
                                   {NULL, NULL}};
   const Line *line = lua_touserdata(L, 1);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
-  state_push_module(L, "cuttle.complete");
-  lua_getfield(L, -1, "candidates");
+  state_push_function(L, "cuttle.complete", "candidates");
   lua_pushlstring(L, line->s, line->len);
   luaL_newlib(L, host);
   lua_call(L, 2, 1);

@@ -143,11 +143,8 @@ int input_call(lua_State *L) {
   static const luaL_Reg host[] = {{"parse", parse},     {"load", load},         {"layout", layout},
                                   {"upvalue", upvalue}, {"upvalues", upvalues}, {"join", join},
                                   {NULL, NULL}};
-  state_push_module(L, "cuttle.prompt_input");
-  lua_pushvalue(L, 1);
-  lua_gettable(L, -2);
+  state_push_function(L, "cuttle.prompt_input", luaL_checkstring(L, 1));
   lua_replace(L, 1);
-  lua_pop(L, 1);
   luaL_newlib(L, host);
   set_text(L, "prefix", NOTE_INPUT_PREFIX);
   lua_insert(L, 2); /* stack: function, host, arguments */

@@ -29,9 +29,7 @@ static bool is_plain_table(lua_State *L, int idx) {
 
 /* Pushes a function of the module. */
 static void push_function(lua_State *L, const char *name) {
-  state_push_module(L, "cuttle.results");
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
+  state_push_function(L, "cuttle.results", name);
 }
 
 static bool is_drawable(lua_State *L, int idx) {

@@ -15,8 +15,7 @@ static int text_of(lua_State *L) { return src_push_text(L, luaL_checkstring(L, 1
    the message is about that. Runs protected: a fault here hides no message. */
 static int guess(lua_State *L) {
   bool is_syntax = !lua_isnil(L, 2);
-  state_push_module(L, "cuttle.guess");
-  lua_getfield(L, -1, is_syntax ? "of_syntax" : "of");
+  state_push_function(L, "cuttle.guess", is_syntax ? "of_syntax" : "of");
   lua_pushvalue(L, 1);
   if (is_syntax) {
     lua_pushvalue(L, 2);

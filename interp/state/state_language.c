@@ -57,6 +57,12 @@ void state_push_module(lua_State *L, const char *name) {
   lua_remove(L, -2);
 }
 
+void state_push_function(lua_State *L, const char *module, const char *name) {
+  state_push_module(L, module);
+  lua_getfield(L, -1, name);
+  lua_remove(L, -2);
+}
+
 /* {====== Loading ====== */
 
 static const char *load_mode(lua_State *L) {

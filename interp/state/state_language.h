@@ -21,6 +21,8 @@ bool state_push_name(lua_State *L, int idx);
 /* A module that is loaded or preloaded ("cuttle.pretty"), as `require` would give it, whatever a script
    made of `require`; nil when there is none of this name [-0, +1, e]. */
 void state_push_module(lua_State *L, const char *name);
+/* A function of such a module, which there is [-0, +1, e]. */
+void state_push_function(lua_State *L, const char *module, const char *name);
 
 /* Loads the text of a chunk and remembers it for the kernel front end; leaves the function or a
    message on the stack, and returns Lua's status. `mode` as lua_load. */

@@ -166,9 +166,7 @@ const char *web_complete(int state, const char *line) {
 
 /* Pushes a function of the module. */
 static void push_tool(lua_State *L, const char *name) {
-  state_push_module(L, "cuttle.web");
-  lua_getfield(L, -1, name);
-  lua_remove(L, -2);
+  state_push_function(L, "cuttle.web", name);
 }
 
 /* Calls the function below n arguments; reports its error. */
