@@ -1,5 +1,5 @@
-/* bind_math.c: mathematics of two operands or two results, fast functions, and the tests of a float's kind. All
-   take run-time values and Lua numbers. */
+/* bind_math.c: the functions of one or two numbers that ops.def names, mathematics of two results, and the tests of a
+   float's kind. All take run-time values and Lua numbers. */
 #include <lauxlib.h>
 #include <math.h>
 
@@ -15,13 +15,13 @@ static const struct {
   double (*one)(double);
   double (*two)(double, double);
   CtOp exact;
-  bool is_fast;
+  bool is_fast, is_of_bits;
 } functions[CT_OP_COUNT] = {
 #define MATH2(host) .two = (host)
 #define FAST(EXACT, host) .one = (host), .exact = CT_OP_##EXACT, .is_fast = true
 #define FAST2(EXACT, host) .two = (host), .exact = CT_OP_##EXACT, .is_fast = true
-#define MATH(host) .one = NULL /* bind_number.c */
-#define BITS .one = NULL
+#define MATH(host) .one = (host)
+#define BITS .is_of_bits = true
 #define NONE .one = NULL
 #define PURE(NAME, text, n, result, types, traits, lang, ...) [CT_OP_##NAME] = {lang},
 #define OP(...)
@@ -36,7 +36,7 @@ static CtVal as_float(lua_State *L, const CtIr *ir, CtVal v, const char *name) {
 
 static CtVal make_one(CtIr *ir, CtOp op, CtVal x) {
   CtDtype type = (CtDtype)ct_inst(ir, x)->type;
-  if (type != CT_f64) {
+  if (!functions[op].is_fast || type != CT_f64) {
     return ct_ir_unary(ir, op, x);
   }
   return functions[op].exact == CT_OP_NONE
@@ -44,19 +44,53 @@ static CtVal make_one(CtIr *ir, CtOp op, CtVal x) {
              : ct_ir_unary(ir, functions[op].exact, x);
 }
 
-/* A fast function of one number. Upvalue 1: the CtOp. */
+/* Lua's functions of these names take a second number. Three arguments are a value and its place, as acc:map gives
+   them. */
+static void check_no_second(lua_State *L, CtOp op) {
+  if (lua_gettop(L) == 2 && (op == CT_OP_LOG || op == CT_OP_ATAN)) {
+    diag_error(L, "%s: 2 arguments; 1 was expected; write %s", ct_ops[op].text,
+               op == CT_OP_LOG ? "log2(x), log10(x), or log(x) / log(base)" : "atan2(y, x)");
+  }
+}
+
+/* A float function of one number. Upvalue 1: the CtOp. */
 static int call_one(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
   const char *name = ct_ops[op].text;
-  Front *f = front_of(L);
-  lua_settop(L, 1);
-  if (f->ir == NULL || !value_test(L, 1, NULL)) {
-    lua_pushnumber(L, functions[op].one(diag_to_number(L, 1, name)));
+  check_no_second(L, op);
+  if (lua_type(L, 1) == LUA_TNUMBER) {
+    lua_pushnumber(L, functions[op].one(lua_tonumber(L, 1)));
     return 1;
+  }
+  Front *f = front_of(L);
+  if (f->ir == NULL) {
+    (void)diag_to_number(L, 1, name);
   }
   front_at(L, f);
   CtVal x = as_float(L, f->ir, value_operand(L, 1, name), name);
   value_push(L, make_one(f->ir, op, x));
+  return 1;
+}
+
+/* For a Lua integer: of its 64 bits. Upvalue 1: the CtOp. */
+static int call_bits(lua_State *L) {
+  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
+  const char *name = ct_ops[op].text;
+  if (lua_isinteger(L, 1)) {
+    lua_pushinteger(L, ct_bits_op(op, 64, (uint64_t)lua_tointeger(L, 1)));
+    return 1;
+  }
+  if (lua_type(L, 1) == LUA_TNUMBER) {
+    return diag_error(L, "%s: an integer expected, got %s", name, luaL_tolstring(L, 1, NULL));
+  }
+  CtIr *ir = front_here(L, name);
+  CtVal x = value_operand(L, 1, name);
+  if (!value_is_int(ir, x)) {
+    CtDtype type = (CtDtype)ct_inst(ir, x)->type;
+    return diag_error(L, "%s: an integer expected, got %s%s", name, ct_dtypes[type].name,
+                      ct_is_float(type) ? "; bitcast(x, u32) gives a float's bits" : "");
+  }
+  value_push(L, ct_ir_unary(ir, op, x));
   return 1;
 }
 
@@ -176,10 +210,14 @@ static int lang_sincos(lua_State *L) {
 static void add_functions(lua_State *L) {
   static const char fast[] = "fast.";
   for (int op = 0; op < CT_OP_COUNT; op++) {
-    if (functions[op].one != NULL || functions[op].two != NULL) {
+    lua_CFunction call = functions[op].two != NULL   ? call_two
+                         : functions[op].one != NULL ? call_one
+                         : functions[op].is_of_bits  ? call_bits
+                                                     : NULL;
+    if (call != NULL) {
       const char *text = ct_ops[op].text;
       lua_pushinteger(L, op);
-      lua_pushcclosure(L, functions[op].two != NULL ? call_two : call_one, 1);
+      lua_pushcclosure(L, call, 1);
       lua_setfield(L, functions[op].is_fast ? -2 : -3,
                    functions[op].is_fast ? text + sizeof fast - 1 : text);
     }

@@ -1,5 +1,5 @@
-/* bind_number.c: functions of numbers: of one float or integer, of several, casts, choices and cdiv. They take
-   run-time values and Lua numbers. Lua's own math library calls them in a kernel. */
+/* bind_number.c: abs, min, max and fma of numbers, casts, choices and cdiv. They take run-time values and Lua numbers.
+   In a kernel Lua's own math library calls these, and those of bind_math.c. */
 #include <lauxlib.h>
 #include <math.h>
 #include <string.h>
@@ -12,75 +12,7 @@
 #include "interp/front/front_parts.h"
 #include "runtime/math/math.h"
 
-/* --- functions of one number -------------------------------------------------------------------------- */
-
-/* The operations that the language offers as functions named by their texts: of one float or of one
-   integer. */
-static const struct {
-  double (*host)(double); /* for Lua numbers; NULL: the operation does not take a float */
-  bool is_of_bits;
-} functions[CT_OP_COUNT] = {
-#define MATH(c_function) .host = (c_function)
-#define BITS .is_of_bits = true
-#define NONE .host = NULL
-#define MATH2(...) NONE /* bind_math.c */
-#define FAST(...) NONE
-#define FAST2(...) NONE
-#define PURE(NAME, text, n, result, types, traits, lang, ...) [CT_OP_##NAME] = {lang},
-#define OP(...)
-#include "runtime/ir/ops.def"
-};
-
-/* Lua's functions of these names take a second number. Three arguments are a value and its place, as acc:map gives
-   them. */
-static void check_no_second(lua_State *L, CtOp op) {
-  if (lua_gettop(L) == 2 && (op == CT_OP_LOG || op == CT_OP_ATAN)) {
-    diag_error(L, "%s: 2 arguments; 1 was expected; write %s", ct_ops[op].text,
-               op == CT_OP_LOG ? "log2(x), log10(x), or log(x) / log(base)" : "atan2(y, x)");
-  }
-}
-
-/* A float function of one number. Upvalue 1: the CtOp. */
-static int call_unary(lua_State *L) {
-  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
-  check_no_second(L, op);
-  if (lua_type(L, 1) == LUA_TNUMBER) {
-    lua_pushnumber(L, functions[op].host(lua_tonumber(L, 1)));
-    return 1;
-  }
-  Front *f = front_of(L);
-  if (f->ir == NULL) {
-    (void)diag_to_number(L, 1, ct_ops[op].text);
-  }
-  front_at(L, f);
-  CtVal x = value_operand(L, 1, ct_ops[op].text);
-  value_check_number(L, f->ir, x, ct_ops[op].text);
-  x = value_as_float(L, x);
-  value_push(L, ct_ir_unary(f->ir, op, x));
-  return 1;
-}
-
-/* For a Lua integer: of its 64 bits. Upvalue 1: the CtOp. */
-static int call_bits(lua_State *L) {
-  CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(1));
-  const char *name = ct_ops[op].text;
-  if (lua_isinteger(L, 1)) {
-    lua_pushinteger(L, ct_bits_op(op, 64, (uint64_t)lua_tointeger(L, 1)));
-    return 1;
-  }
-  if (lua_type(L, 1) == LUA_TNUMBER) {
-    return diag_error(L, "%s: an integer expected, got %s", name, luaL_tolstring(L, 1, NULL));
-  }
-  CtIr *ir = front_here(L, name);
-  CtVal x = value_operand(L, 1, name);
-  if (!value_is_int(ir, x)) {
-    CtDtype type = (CtDtype)ct_inst(ir, x)->type;
-    return diag_error(L, "%s: an integer expected, got %s%s", name, ct_dtypes[type].name,
-                      ct_is_float(type) ? "; bitcast(x, u32) gives a float's bits" : "");
-  }
-  value_push(L, ct_ir_unary(ir, op, x));
-  return 1;
-}
+/* --- functions of numbers ----------------------------------------------------------------------------- */
 
 static int lang_abs(lua_State *L) {
   Front *f = front_of(L);
@@ -459,13 +391,6 @@ static void replace_math(lua_State *L, const char *name) {
 
 void bind_open_number(lua_State *L) { /* language table on top */
   luaL_setfuncs(L, plain_functions, 0);
-  for (int op = 0; op < CT_OP_COUNT; op++) {
-    if (functions[op].host != NULL || functions[op].is_of_bits) {
-      lua_pushinteger(L, op);
-      lua_pushcclosure(L, functions[op].host != NULL ? call_unary : call_bits, 1);
-      lua_setfield(L, -2, ct_ops[op].text);
-    }
-  }
   static const char *const names[] = {"abs",  "min",  "max",  "floor", "ceil", "exp",
                                       "sin",  "cos",  "sqrt", "log",   "sinh", "cosh",
                                       "tanh", "asin", "acos", "log10"};
