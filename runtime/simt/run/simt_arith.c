@@ -32,95 +32,69 @@ static inline void put_u32(CtScalar *s, uint32_t v) { s->i = (int32_t)v; }
 NARROW_SCALAR(i16, )
 NARROW_SCALAR(i8, ) /* u8 has casts alone, which need no functions of scalars */
 
+/* An operand of each form: declared, and in lane i. */
+#define DECL_v(t, x) *x = CT_AT(CtT_##t, w, in->x)
+#define DECL_s(t, x) x = get_##t(SCALAR(in->x))
+#define OF_v(x) x[i]
+#define OF_s(x) x
+/* The forms of two operands that are not both scalars. */
+#define EACH_FORM(ROW, op, t) ROW(op, t, v, v) ROW(op, t, v, s) ROW(op, t, s, v)
+
+#define BIN_LANES(op, t, A, B)                                                                     \
+  HANDLER(op##_##t##_##A##B) {                                                                     \
+    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
+    const CtT_##t DECL_##A(t, a), DECL_##B(t, b);                                                  \
+    LANES { d[i] = op##_##t(OF_##A(a), OF_##B(b)); }                                               \
+    return in + 1;                                                                                 \
+  }
 #define BIN(op, t)                                                                                 \
   HANDLER(op##_##t##_ss) {                                                                         \
     put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b))));              \
     return in + 1;                                                                                 \
   }                                                                                                \
-  HANDLER(op##_##t##_vv) {                                                                         \
+  EACH_FORM(BIN_LANES, op, t)
+
+/* A division by 0 fails. Lanes that do not run divide by 1. */
+#define REFUSE_ZERO_s(t)                                                                           \
+  if (b == 0) {                                                                                    \
+    return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_ZERO);                         \
+  }
+#define REFUSE_ZERO_v(t)                                                                           \
+  int lane;                                                                                        \
+  if (has_zero_##t(w, b, &lane)) {                                                                 \
+    return ct_simt_fail_kind(w, in, lane, CT_FAIL_ZERO);                                           \
+  }
+#define DIVISOR_v(x) x[i] == 0 ? 1 : x[i]
+#define DIVISOR_s(x) x
+#define DIV_LANES(op, t, A, B)                                                                     \
+  HANDLER(op##_##t##_##A##B) {                                                                     \
     CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), *b = CT_AT(CtT_##t, w, in->b);                    \
-    LANES { d[i] = op##_##t(a[i], b[i]); }                                                         \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_vs) {                                                                         \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), b = get_##t(SCALAR(in->b));                       \
-    LANES { d[i] = op##_##t(a[i], b); }                                                            \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_sv) {                                                                         \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t a = get_##t(SCALAR(in->a)), *b = CT_AT(CtT_##t, w, in->b);                       \
-    LANES { d[i] = op##_##t(a, b[i]); }                                                            \
+    const CtT_##t DECL_##A(t, a), DECL_##B(t, b);                                                  \
+    REFUSE_ZERO_##B(t) LANES { d[i] = op##_##t(OF_##A(a), DIVISOR_##B(b)); }                       \
     return in + 1;                                                                                 \
   }
-
 #define DIV_INT(op, t)                                                                             \
   HANDLER(op##_##t##_ss) {                                                                         \
     CtT_##t b = get_##t(SCALAR(in->b));                                                            \
-    if (b == 0) {                                                                                  \
-      return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_ZERO);                       \
-    }                                                                                              \
-    put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a)), b));                                   \
+    REFUSE_ZERO_s(t) put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a)), b));                  \
     return in + 1;                                                                                 \
   }                                                                                                \
-  HANDLER(op##_##t##_vv) {                                                                         \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), *b = CT_AT(CtT_##t, w, in->b);                    \
-    int lane;                                                                                      \
-    if (has_zero_##t(w, b, &lane)) {                                                               \
-      return ct_simt_fail_kind(w, in, lane, CT_FAIL_ZERO);                                         \
-    }                                                                                              \
-    LANES { d[i] = op##_##t(a[i], b[i] == 0 ? 1 : b[i]); }                                         \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_vs) {                                                                         \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), b = get_##t(SCALAR(in->b));                       \
-    if (b == 0) {                                                                                  \
-      return ct_simt_fail_kind(w, in, ct_first_lane(w->mask), CT_FAIL_ZERO);                       \
-    }                                                                                              \
-    LANES { d[i] = op##_##t(a[i], b); }                                                            \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_sv) {                                                                         \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t a = get_##t(SCALAR(in->a)), *b = CT_AT(CtT_##t, w, in->b);                       \
-    int lane;                                                                                      \
-    if (has_zero_##t(w, b, &lane)) {                                                               \
-      return ct_simt_fail_kind(w, in, lane, CT_FAIL_ZERO);                                         \
-    }                                                                                              \
-    LANES { d[i] = op##_##t(a, b[i] == 0 ? 1 : b[i]); }                                            \
+  EACH_FORM(DIV_LANES, op, t)
+
+#define CMP_LANES(op, t, A, B)                                                                     \
+  HANDLER(op##_##t##_##A##B) {                                                                     \
+    const CtT_##t DECL_##A(t, a), DECL_##B(t, b);                                                  \
+    uint32_t m = 0;                                                                                \
+    LANES { m |= op##_##t(OF_##A(a), OF_##B(b)) ? lane_bits[i] : 0; }                              \
+    MASK(in->d) = m;                                                                               \
     return in + 1;                                                                                 \
   }
-
 #define CMP(op, t)                                                                                 \
   HANDLER(op##_##t##_ss) {                                                                         \
     SCALAR(in->d)->i = op##_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b)));                   \
     return in + 1;                                                                                 \
   }                                                                                                \
-  HANDLER(op##_##t##_vv) {                                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), *b = CT_AT(CtT_##t, w, in->b);                    \
-    uint32_t m = 0;                                                                                \
-    LANES { m |= op##_##t(a[i], b[i]) ? lane_bits[i] : 0; }                                        \
-    MASK(in->d) = m;                                                                               \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_vs) {                                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a), b = get_##t(SCALAR(in->b));                       \
-    uint32_t m = 0;                                                                                \
-    LANES { m |= op##_##t(a[i], b) ? lane_bits[i] : 0; }                                           \
-    MASK(in->d) = m;                                                                               \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_sv) {                                                                         \
-    const CtT_##t a = get_##t(SCALAR(in->a)), *b = CT_AT(CtT_##t, w, in->b);                       \
-    uint32_t m = 0;                                                                                \
-    LANES { m |= op##_##t(a, b[i]) ? lane_bits[i] : 0; }                                           \
-    MASK(in->d) = m;                                                                               \
-    return in + 1;                                                                                 \
-  }
+  EACH_FORM(CMP_LANES, op, t)
 
 /* The lanes of a pattern lie between two numbers; if both compare alike, all lanes do. */
 #define GT_i64(a, b) LT_i64(b, a)
@@ -141,49 +115,26 @@ NARROW_SCALAR(i8, ) /* u8 has casts alone, which need no functions of scalars */
     return in + 1;                                                                                 \
   }
 
-#define UN(op, t)                                                                                  \
-  HANDLER(op##_##t##_s) {                                                                          \
-    put_##t(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a))));                                      \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_v) {                                                                          \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a);                                                   \
-    LANES { d[i] = op##_##t(a[i]); }                                                               \
+/* A function of one operand, from one type to another. */
+#define ONE_s(name, to, from)                                                                      \
+  HANDLER(name##_s) {                                                                              \
+    put_##to(SCALAR(in->d), name(get_##from(SCALAR(in->a))));                                      \
     return in + 1;                                                                                 \
   }
-
-#define COUNT(op, t)                                                                               \
-  HANDLER(op##_##t##_s) {                                                                          \
-    put_i32(SCALAR(in->d), op##_##t(get_##t(SCALAR(in->a))));                                      \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(op##_##t##_v) {                                                                          \
-    CtT_i32 *d = CT_AT(CtT_i32, w, in->d);                                                         \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a);                                                   \
-    LANES { d[i] = op##_##t(a[i]); }                                                               \
+#define ONE(name, to, from)                                                                        \
+  ONE_s(name, to, from) HANDLER(name##_v) {                                                        \
+    CtT_##to *d = CT_AT(CtT_##to, w, in->d);                                                       \
+    const CtT_##from *a = CT_AT(CtT_##from, w, in->a);                                             \
+    LANES { d[i] = name(a[i]); }                                                                   \
     return in + 1;                                                                                 \
   }
-
-#define CAST(t, f)                                                                                 \
-  HANDLER(CAST_##t##_##f##_s) {                                                                    \
-    put_##t(SCALAR(in->d), CAST_##t##_##f(get_##f(SCALAR(in->a))));                                \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(CAST_##t##_##f##_v) {                                                                    \
-    CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##f *a = CT_AT(CtT_##f, w, in->a);                                                   \
-    LANES { d[i] = CAST_##t##_##f(a[i]); }                                                         \
-    return in + 1;                                                                                 \
-  }
+#define UN(op, t) ONE(op##_##t, t, t)
+#define COUNT(op, t) ONE(op##_##t, i32, t)
+#define CAST(t, f) ONE(CAST_##t##_##f, t, f)
 
 #if CT_VEC_HAS_F16
 #define CAST_F16(t, f)                                                                             \
-  HANDLER(CAST_##t##_##f##_s) {                                                                    \
-    put_##t(SCALAR(in->d), CAST_##t##_##f(get_##f(SCALAR(in->a))));                                \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(CAST_##t##_##f##_v) {                                                                    \
+  ONE_s(CAST_##t##_##f, t, f) HANDLER(CAST_##t##_##f##_v) {                                        \
     for (int i = 0; i < CT_LANES; i += CT_VEC_BYTES / 4) {                                         \
       ct_vec_CAST_##t##_##f(CT_AT(CtT_##t, w, in->d) + i, CT_AT(CtT_##f, w, in->a) + i);           \
     }                                                                                              \
@@ -220,33 +171,28 @@ NARROW_SCALAR(i8, ) /* u8 has casts alone, which need no functions of scalars */
   for (int i = 0; i < CT_LANES; i += (int)(CT_VEC_BYTES / sizeof(CtT_##t))) {                      \
     ct_vec_store_##t(d + i, ct_vec_fma_##t(a, b, c));                                              \
   }
-#define VEC_V(t, x) ct_vec_load_##t(x + i)
-#define VEC_S(t, x) ct_vec_splat_##t(x)
+#define VEC_v(t, x) ct_vec_load_##t(x + i)
+#define VEC_s(t, x) ct_vec_splat_##t(x)
 #else
 #define FMA_LANES(t, a, b, c)                                                                      \
   LANES { d[i] = FMA_##t(a, b, c); }
-#define VEC_V(t, x) x[i]
-#define VEC_S(t, x) x
+#define VEC_v(t, x) OF_v(x)
+#define VEC_s(t, x) OF_s(x)
 #endif
-#define FMA_FORM(t, form, ADECL, AUSE, BDECL, BUSE, CDECL, CUSE)                                   \
-  HANDLER(FMA_##t##_##form) {                                                                      \
+#define FMA_FORM(t, A, B, C)                                                                       \
+  HANDLER(FMA_##t##_##A##B##C) {                                                                   \
     CtT_##t *d = CT_AT(CtT_##t, w, in->d);                                                         \
-    const CtT_##t ADECL(t, a), BDECL(t, b), CDECL(t, c);                                           \
-    FMA_LANES(t, AUSE(t, a), BUSE(t, b), CUSE(t, c))                                               \
+    const CtT_##t DECL_##A(t, a), DECL_##B(t, b), DECL_##C(t, c);                                  \
+    FMA_LANES(t, VEC_##A(t, a), VEC_##B(t, b), VEC_##C(t, c))                                      \
     return in + 1;                                                                                 \
   }
-#define DECL_V(t, x) *x = CT_AT(CtT_##t, w, in->x)
-#define DECL_S(t, x) x = get_##t(SCALAR(in->x))
 #define FMA(t)                                                                                     \
   HANDLER(FMA_##t##_sss) {                                                                         \
     put_##t(SCALAR(in->d),                                                                         \
             FMA_##t(get_##t(SCALAR(in->a)), get_##t(SCALAR(in->b)), get_##t(SCALAR(in->c))));      \
     return in + 1;                                                                                 \
   }                                                                                                \
-  FMA_FORM(t, vvv, DECL_V, VEC_V, DECL_V, VEC_V, DECL_V, VEC_V)                                    \
-  FMA_FORM(t, vsv, DECL_V, VEC_V, DECL_S, VEC_S, DECL_V, VEC_V)                                    \
-  FMA_FORM(t, vvs, DECL_V, VEC_V, DECL_V, VEC_V, DECL_S, VEC_S)                                    \
-  FMA_FORM(t, vss, DECL_V, VEC_V, DECL_S, VEC_S, DECL_S, VEC_S)
+  FMA_FORM(t, v, v, v) FMA_FORM(t, v, s, v) FMA_FORM(t, v, v, s) FMA_FORM(t, v, s, s)
 
 /* A plain loop: clang cannot vectorise FMA_F16X2, and would say so of LANES. */
 #define THREE(op, t)                                                                               \
@@ -269,19 +215,8 @@ NARROW_SCALAR(i8, ) /* u8 has casts alone, which need no functions of scalars */
 #include "runtime/simt/code/simt_arith.def"
 #undef X
 
-#define TO_ODD(t)                                                                                  \
-  HANDLER(ODD_##t##_s) {                                                                           \
-    SCALAR(in->d)->f64 = ODD_##t(get_##t(SCALAR(in->a)));                                          \
-    return in + 1;                                                                                 \
-  }                                                                                                \
-  HANDLER(ODD_##t##_v) {                                                                           \
-    double *d = CT_AT(double, w, in->d);                                                           \
-    const CtT_##t *a = CT_AT(CtT_##t, w, in->a);                                                   \
-    LANES { d[i] = ODD_##t(a[i]); }                                                                \
-    return in + 1;                                                                                 \
-  }
-TO_ODD(i64)
-TO_ODD(u64)
+ONE(ODD_i64, f64, i64)
+ONE(ODD_u64, f64, u64)
 
 HANDLER(BITCAST_i32_f32) {
   put_u32(SCALAR(in->d), ct_bits_of_f32(SCALAR(in->a)->f32));

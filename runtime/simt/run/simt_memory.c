@@ -182,16 +182,6 @@ static const CtIn *store_lanes_1(const CtIn *in, CtWarp *w, const int64_t *off) 
   EACH_LANE { *address(m, off[lane], (int)lane) = (bits & lane_bits[lane]) != 0; }
   return in + 1;
 }
-HANDLER(LOAD_1_p) {
-  int64_t off[CT_LANES];
-  offsets_p(in, w, off);
-  return load_lanes_1(in, w, off);
-}
-HANDLER(STORE_1_p) {
-  int64_t off[CT_LANES];
-  offsets_p(in, w, off);
-  return store_lanes_1(in, w, off);
-}
 HANDLER(LOAD_1_r) {
   int64_t off;
   const char *s = row(in, w, &off);
@@ -216,7 +206,7 @@ HANDLER(STORE_1_r) {
   return in + 1;
 }
 
-/* --- by lanes of offsets ------------------------------------------------------------------------------- */
+/* --- by lanes of offsets; bools by a pattern, too ------------------------------------------------------- */
 
 #define BY_LANES(n, t)                                                                             \
   HANDLER(LOAD_##n##_##t) {                                                                        \
@@ -229,6 +219,7 @@ HANDLER(STORE_1_r) {
     offsets_##t(in, w, off);                                                                       \
     return store_lanes_##n(in, w, off);                                                            \
   }
+BY_LANES(1, p)
 BY_LANES(1, i32)
 BY_LANES(u8, i32)
 BY_LANES(u16, i32)

@@ -59,16 +59,14 @@ HANDLER(SELECT_1m) {
   MASK(in->d) = (m & MASK(in->b)) | (~m & MASK(in->c));
   return in + 1;
 }
-HANDLER(SELECT_4s) {
-  memmove(CT_AT(char, w, in->d), CT_AT(char, w, SCALAR(in->a)->i != 0 ? in->b : in->c),
-          4 * CT_LANES);
-  return in + 1;
-}
-HANDLER(SELECT_8s) {
-  memmove(CT_AT(char, w, in->d), CT_AT(char, w, SCALAR(in->a)->i != 0 ? in->b : in->c),
-          8 * CT_LANES);
-  return in + 1;
-}
+/* All lanes of so many bytes. */
+#define MOVE_LANES(NAME, bytes, from)                                                              \
+  HANDLER(NAME) {                                                                                  \
+    memmove(CT_AT(char, w, in->d), CT_AT(char, w, from), (bytes)*CT_LANES);                        \
+    return in + 1;                                                                                 \
+  }
+MOVE_LANES(SELECT_4s, 4, SCALAR(in->a)->i != 0 ? in->b : in->c)
+MOVE_LANES(SELECT_8s, 8, SCALAR(in->a)->i != 0 ? in->b : in->c)
 HANDLER(SELECT_1s) {
   MASK(in->d) = MASK(SCALAR(in->a)->i != 0 ? in->b : in->c);
   return in + 1;
@@ -76,21 +74,15 @@ HANDLER(SELECT_1s) {
 
 /* --- moves ---------------------------------------------------------------------------------------- */
 
-HANDLER(SPLAT_4f) {
-  float *d = CT_AT(float, w, in->d), a = SCALAR(in->a)->f32;
-  LANES { d[i] = a; }
-  return in + 1;
-}
-HANDLER(SPLAT_4i) {
-  int32_t *d = CT_AT(int32_t, w, in->d), a = (int32_t)SCALAR(in->a)->i;
-  LANES { d[i] = a; }
-  return in + 1;
-}
-HANDLER(SPLAT_8) {
-  int64_t *d = CT_AT(int64_t, w, in->d), a = SCALAR(in->a)->i;
-  LANES { d[i] = a; }
-  return in + 1;
-}
+#define SPLAT(NAME, T, value)                                                                      \
+  HANDLER(NAME) {                                                                                  \
+    T *d = CT_AT(T, w, in->d), a = (T)SCALAR(in->a)->value;                                        \
+    LANES { d[i] = a; }                                                                            \
+    return in + 1;                                                                                 \
+  }
+SPLAT(SPLAT_4f, float, f32)
+SPLAT(SPLAT_4i, int32_t, i)
+SPLAT(SPLAT_8, int64_t, i)
 HANDLER(SPLAT_1) {
   MASK(in->d) = SCALAR(in->a)->i != 0 ? CT_ALL_LANES : 0;
   return in + 1;
@@ -99,14 +91,8 @@ HANDLER(MOVE_s) {
   *SCALAR(in->d) = *SCALAR(in->a);
   return in + 1;
 }
-HANDLER(MOVE_4) {
-  memmove(CT_AT(char, w, in->d), CT_AT(char, w, in->a), 4 * CT_LANES);
-  return in + 1;
-}
-HANDLER(MOVE_8) {
-  memmove(CT_AT(char, w, in->d), CT_AT(char, w, in->a), 8 * CT_LANES);
-  return in + 1;
-}
+MOVE_LANES(MOVE_4, 4, in->a)
+MOVE_LANES(MOVE_8, 8, in->a)
 HANDLER(MOVE_1) {
   MASK(in->d) = MASK(in->a);
   return in + 1;
