@@ -153,7 +153,9 @@ static CtStatus copy_on_host(const Tensor *src, const Tensor *dst, CtErr *err) {
     status = d.copy == NULL ? ct_fail_nomem(err) : tensor_gather(src, d.copy, err);
     d.p = d.copy;
   }
-  status = status == CT_OK ? tensor_scatter(dst, d.p, err) : status;
+  if (status == CT_OK) {
+    status = tensor_scatter(dst, d.p, err);
+  }
   dense_close(&d);
   return status;
 }

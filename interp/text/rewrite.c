@@ -322,11 +322,15 @@ CtStatus rw_rewrite(RwChunk *c, size_t fn, RwKind kind, CtText *out, RwInfo *inf
   ct_arena_init(&info->arena, c->alloc);
   ct_text_init(&body, c->alloc);
   CtStatus st = rw_analyse(c, w.root, err);
-  st = st == CT_OK ? write_body(&w, &body) : st;
+  if (st == CT_OK) {
+    st = write_body(&w, &body);
+  }
   if (st == CT_OK) {
     st = fill_upvalues(&w, info);
   }
-  st = st == CT_OK ? fill_params(&w, info) : st;
+  if (st == CT_OK) {
+    st = fill_params(&w, info);
+  }
   if (st == CT_OK) {
     st = fill_globals(&w, info);
   }

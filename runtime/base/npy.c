@@ -234,7 +234,9 @@ static const Field fields[] = {
 static CtStatus parse_item(Cursor *c, CtNpy *out, unsigned *seen) {
   Span key;
   CtStatus status = parse_string(c, &key);
-  status = status == CT_OK ? expect(c, ':', "':'") : status;
+  if (status == CT_OK) {
+    status = expect(c, ':', "':'");
+  }
   if (status != CT_OK) {
     return status;
   }
@@ -297,7 +299,9 @@ CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) {
   size_t prefix, data_at;
   CtNpy h = {0};
   CtStatus status = find_data(bytes, n, &data_at, err);
-  status = status == CT_OK ? prefix_bytes(bytes, n, &prefix, err) : status;
+  if (status == CT_OK) {
+    status = prefix_bytes(bytes, n, &prefix, err);
+  }
   if (status != CT_OK) {
     return status;
   }
@@ -308,7 +312,9 @@ CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) {
   Cursor c = {first, first, (const char *)bytes + data_at, err};
   h.data_at = data_at;
   status = parse_dict(&c, &h);
-  status = status == CT_OK ? measure(&h, err) : status;
+  if (status == CT_OK) {
+    status = measure(&h, err);
+  }
   if (status == CT_OK) {
     *out = h;
   }
@@ -422,7 +428,9 @@ CtStatus ct_npy_open(CtAlloc alloc, const char *path, FILE **file, CtNpy *out, C
   char *buf = ct_alloc(alloc, max);
   CtStatus status = buf == NULL ? ct_fail_nomem(err) : read_header(path, f, buf, out, err);
   ct_free(alloc, buf, max);
-  status = status == CT_OK ? check_length(path, f, out, err) : status;
+  if (status == CT_OK) {
+    status = check_length(path, f, out, err);
+  }
   if (status != CT_OK) {
     fclose(f);
     return status;
@@ -471,7 +479,9 @@ CtStatus ct_npy_save(CtAlloc alloc, const char *path, const CtNpy *h, const void
   }
   ct_text_init(&header, alloc);
   status = ct_npy_format(&whole, &header, err);
-  status = status == CT_OK ? write_file(path, &header, src, whole.data_bytes, err) : status;
+  if (status == CT_OK) {
+    status = write_file(path, &header, src, whole.data_bytes, err);
+  }
   ct_text_clear(&header);
   return status;
 }

@@ -187,9 +187,7 @@ function attention(Q, K, V, options) end
 --- bits may differ too, unless `deterministic` is true; dK and dV always have the same bits.
 ---
 --- Masks and scores are options as in attention; `score_gradient(s, q, k, h, b, ...)` is the
---- derivative of `score`. With `sinks`, the fourth result is their gradient. Q, K and V may be of
---- f8e4m3, with `q_scale`, `k_scale` and `v_scale`, and dO and the results of a wider type: these are
---- gradients of the operands times their scales.
+--- derivative of `score`. With `sinks`, the fourth result is their gradient.
 ---
 ---     > Q, K = ones(f32, row_major{1, 1, 1, 2}), zeros(f32, row_major{1, 1, 2, 2})
 ---     > V = from_table(f32, {{{{1, 2}, {3, 4}}}})
@@ -253,8 +251,8 @@ function attention_decode(Q, K, V, options) end
 --- A kernel of rows from a function of one element.
 --- The function f(row, x, ...) gets the row and an element of each argument. It returns the elements
 --- to store. Reductions over the row are methods: row:sum, mean, max, min (of one or more values),
---- row:reduce(v, f, init), row:max_and_sum_exp(v, element), row:mean_and_variance(v), and
---- row:draw(w, u), a random column. row:column(), row:index() and row:length() are the element's
+--- row:reduce(v, f, init), row:max_and_sum_exp(v, element), row:softmax(v),
+--- row:mean_and_variance(v), and row:draw(w, u), a random column. row:column(), row:index() and row:length() are the element's
 --- place; row:at("x", column) is another element of the argument x, and row:pick("x", column) one
 --- that is the same for all elements, read before the first reduction. row:once(v) makes a result
 --- with one value for each row, and row:column_sum(v) one with the sum over all rows.

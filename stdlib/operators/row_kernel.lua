@@ -77,7 +77,7 @@ local function problem_of(self, inputs, results, extents, kinds)
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
     n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns),
     swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once,
-    reads_once = kinds.reads_once, shared = 0, stored = 0,
+    keeps = kinds.keeps, reads_once = kinds.reads_once, shared = 0, stored = 0,
     n_rows = reader.product(extents, 2) }
   local target = on_device.target(inputs.device)
   problem.has_clusters, problem.n_sms = has_clusters(target), target.n_sms or CPU_SMS
@@ -135,7 +135,8 @@ local function kinds_of(self, inputs, given, columns)
     local note = static_fn(function(kinds, types, n, groups, sizes, by_result, more)
       found = { n_reductions = n, types = table.move(types, 1, #types, 1, {}), reads_at = reads_at,
         groups = groups, sizes = sizes, by_result = by_result,
-        swap = more.swap, at_once = more.at_once, reads_once = more.reads_once }
+        swap = more.swap, at_once = more.at_once, keeps = more.keeps,
+        reads_once = more.reads_once }
       table.move(kinds, 1, #kinds, 1, found)
     end)
     local note_at = static_fn(function(name) reads_at[name] = true end)
@@ -160,7 +161,7 @@ local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0, p.slots or 0, p.each,
     p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares), tostring(p.orders),
     tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.keeps_columns),
-    p.ahead or 0 }
+    tostring(p.warps_send), p.ahead or 0 }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do
     key[#key + 1] = t.kind .. (t.kind == "table" and table.concat(t.extent, ",") or "")
@@ -453,7 +454,7 @@ end
 
 local function check_name(name)
   if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
-    fail(op, "the name is '%s'; letters, digits and '_' were expected", tostring(name))
+    fail(op, "the name is %s; letters, digits and '_' were expected", tostring(name))
   end
 end
 

@@ -6,7 +6,7 @@ local dropping = require "cuttle.dropout"
 local tiles = require "cuttle.tiles"
 local M = {}
 
-local op <const> = "row_kernel"
+local op <const>, WARP <const> = "row_kernel", 32
 
 local function fail(format, ...) tiles.fail(op, format, ...) end
 
@@ -51,7 +51,7 @@ local function reduction(row, kind, values, more)
   row.found[row.seen] = { kind = kind, values = values, combine = more.combine, init = more.init,
     second = more.second, moved = more.moved, u = more.u, weight = more.weight,
     add_vector = more.add_vector, start = more.start, is_draw = more.is_draw,
-    at_least = more.at_least }
+    at_least = more.at_least, keeps = more.keeps }
   if more.stand_in then return table.unpack(more.stand_in) end
   return table.unpack(values)
 end
@@ -158,7 +158,7 @@ end
 -- Each thread's maximum is at least that if it has few elements. So it is there before the first
 -- reduction: ptxas would read it where it is used, behind all reductions, and one thread would wait
 -- for memory twice. Threads with many elements have no register for it.
-function Row:max_and_sum_exp(value, element)
+local function max_and_sum_exp(self, value, element, keeps)
   local v, dtype = as_float(value)
   local lowest = least_finite(dtype)
   local known = element ~= nil and self.has_few and cast(as_float(element), dtype) or nil
@@ -171,15 +171,16 @@ function Row:max_and_sum_exp(value, element)
       for e = 1, #values do most = max(most, values[e]) end
       local now = max(top, most)
       for e = 0, #values do more[e] = self:exp(values[e] - now) end
+      local powers = table.move(more, 0, #values, 0, {})
       local n = #values + 1 -- a power of two
       while n > 1 do
         n = n // 2
         for e = 0, n - 1 do more[e] = more[e] + more[e + n] end
       end
-      return now, sum * self:exp(top - now) + more[0]
+      return now, sum * self:exp(top - now) + more[0], powers
     end
     local top, sum = reduction(self, "max", { v }, { stand_in = { v, v }, add_vector = add_vector,
-      start = { lowest, cast(0, dtype) }, at_least = known,
+      start = { lowest, cast(0, dtype) }, at_least = known, keeps = keeps,
       second = function(most) return { self:exp(v - max(most, lowest)) } end,
       moved = function(sums, mosts, all)
         return { sums[1] * self:exp(max(mosts[1], lowest) - max(all[1], lowest)) }
@@ -194,6 +195,34 @@ function Row:max_and_sum_exp(value, element)
   return both.top, both.sum
 end
 
+-- row:mean_and_variance where all warps, and all blocks, have equally many elements.
+local function mean_of_equal_parts(row, v, dtype)
+  local function mean_of(sum, n) return sum * cast(1.0 / n, dtype) end
+  local sum, squares = reduction(row, "add", { v }, { stand_in = { v, v },
+    second = function(own)
+      local d = v - mean_of(own, row.per_warp)
+      return { d * d }
+    end,
+    moved = function(sums, own, all, n, n_all)
+      local d = mean_of(own[1], n) - mean_of(all[1], n_all)
+      return { sums[1] + cast(n, dtype) * d * d }
+    end })
+  return mean_of(sum, row.n_columns), mean_of(squares, row.n_columns)
+end
+
+function Row:max_and_sum_exp(value, element) return max_and_sum_exp(self, value, element) end
+
+-- exp(v) / the sum of exp(v) over the row. Where threads have kept the powers that they added, each
+-- to a base that its vector has, the last pass computes one power for each vector.
+function Row:softmax(value)
+  local top, sum = max_and_sum_exp(self, value, nil, true)
+  local scale, kept = 1.0 / sum, self.place.kept and self.place.kept[self.seen]
+  if not kept then return self:exp(as_float(value) - top) * scale end
+  local e, j = self.place.element, self.place.j
+  if e == 0 then kept.factors[j] = self:exp(kept.bases[j] - top) * scale end
+  return kept.powers[{ e, j }] * kept.factors[j]
+end
+
 -- The mean and the mean of (v - mean)^2: in two steps if a block has the row, where a warp has the
 -- squares of distances from its own mean; else one after the other.
 function Row:mean_and_variance(value)
@@ -203,6 +232,7 @@ function Row:mean_and_variance(value)
     local d = v - mean
     return mean, (self:mean(d * d))
   end
+  if self.per_warp then return mean_of_equal_parts(self, v, dtype) end
   local one, share = cast(1, dtype), cast(1.0 / self.n_columns, dtype)
   local function distance(sum, n, mean) return sum / max(n, one) - mean end
   local sum, _, squares = reduction(self, "add", { v, one }, { stand_in = { v, v, v },
@@ -369,6 +399,7 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     holds = p.holds or p.stages or p.slots,
     has_few = p.holds and p.keeps,
     has_two_steps = p.parts == 1 and (p.holds or p.stages) or p.slots ~= nil,
+    per_warp = p.warps_send and p.is_whole and p.deep * p.width * WARP or nil,
     draws_at_once = p.draws_at_once, is_narrow = p.is_narrow, n_columns = p.columns,
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
     note_at = p.note_at, note_pick = p.note_pick,

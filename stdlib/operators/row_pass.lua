@@ -196,7 +196,8 @@ local function call_vector(p, thread, known, kept, at, groups, stores)
     for n, by_element in ipairs(groups) do mine[n] = by_element[e] end
     calls.rows[e], calls.returned[e] = call(p, thread, known, at.v * p.width + e,
       values_of(thread.inputs, at.now, e), keeper_for(kept, known, e, at.j, stores), mine,
-      { element = e, width = p.width, words = p.width % 4 == 0 and at.words or nil })
+      { element = e, width = p.width, words = p.width % 4 == 0 and at.words or nil, j = at.j,
+        kept = thread.powers })
   end
   return calls
 end
@@ -376,15 +377,28 @@ local function draw_pass(p, thread, known, found, sum, top)
   return reducer.over_row(p, thread, { column[0] }, { kind = "max", values = { column[0] } })
 end
 
--- A reduction of two steps in one pass: found.add_vector(first, second, values) adds a vector. The
--- weights of a draw are known when the row's largest value is.
+-- Where a thread keeps what it adds up, so that later passes need not compute it; nil: it does not.
+local function new_powers(p, found)
+  if not (found.keeps and p.keeps_powers) then return nil end
+  local dtype = internal.kernel.dtype_of(found.start[2])
+  return { powers = fragment(dtype, { p.width, p.deep }), bases = fragment(dtype, p.deep),
+    factors = {} }
+end
+
+-- A reduction of two steps in one pass: found.add_vector(first, second, values) adds a vector, and
+-- returns also what it added. The weights of a draw are known when the row's largest value is.
 local function at_once(p, thread, known, kept, found)
   local first, second = table.unpack(found.start)
-  each_call(p, thread, known, kept, function(calls)
-    local values = {}
+  local kept = new_powers(p, found)
+  each_call(p, thread, known, kept, function(calls, j)
+    local values, added = {}, nil
     for e = 0, p.width - 1 do values[e] = calls.rows[e].found[#known + 1].values[1] end
-    first, second = found.add_vector(first, second, values)
+    first, second, added = found.add_vector(first, second, values)
+    if not kept then return end
+    for e = 0, p.width - 1 do kept.powers[{ e, j }] = added[e] end
+    kept.bases[j] = first
   end)
+  thread.powers[#known + 1] = kept
   if not found.is_draw then
     return reducer.over_row_at_once(p, thread, { first }, { second }, found)
   end
@@ -502,7 +516,7 @@ end
 function M.begin_row(p, thread)
   if p.holds then load(p, thread) end
   local kept = {}
-  thread.kept_once = {}
+  thread.kept_once, thread.powers = {}, {}
   local row = M.call_first(p, thread, {}, function(value, number)
     if p.keeps then
       kept[number] = fragment(internal.kernel.dtype_of(value), { p.width, p.deep })

@@ -13,6 +13,8 @@
 --             have them in registers
 --   draws_at_once  a draw finds its largest value and the sum of its weights in one pass
 --   overlaps  the launch may begin while the one before it ends
+--   keeps_powers  a softmax keeps the powers of its only pass over elements in registers
+--   warps_send  all warps of a cluster send what they have to all its blocks at once
 --   per_sm    blocks in turns of a multiprocessor
 --   ahead     of the row for which the second cache is asked, rows that come before it; of rows in
 --             slots, vectors of a thread; nil: it is not asked
@@ -37,6 +39,8 @@ local RESIDENT_LANES <const>, LEAST_DEEP <const> = 1024, 4 -- of rows that would
 local SLOT_BYTES <const> = 229376 -- of a multiprocessor's slots of whole rows
 local SINGLE_SLOTS <const> = 8 -- more are filled in pairs
 local MOST_RESIDENT <const> = 262144 -- bytes of a row of one block
+local KEEPING_PARTS <const> = 4 -- blocks that keep the powers of a long softmax
+local AHEAD_SLOTS <const> = 3 -- of the next row, beside those of a row
 local MOST_SWAPPED <const> = 8 -- vectors of a thread that exchanges halves
 local MOST_TWICE <const> = 2 -- vectors of a thread that has two rows, with a reduction
 local MANY_BLOCKS <const> = 1024 -- if more are left, a thread has two rows
@@ -129,12 +133,16 @@ end
 
 -- How many blocks keep a row in shared memory. If rows share inputs, a pair, of which each block
 -- then reads half. But long rows have four or eight, with room for two rows, if registers of a pair
--- have no room for what rows share, or its slots for a row; with more than a weight not eight.
+-- have no room for what rows share, or its slots for a row. Four keep the powers of a long softmax.
 local function resident_parts(p, problem, slot)
-  local row = p.columns * problem.bytes
-  if problem.shared == 0 then return row > MOST_RESIDENT and 2 or 1 end
-  local parts, most = 2, problem.shared > 2 and 4 or MOST_PARTS
-  while not p.group and row >= MOST_RESIDENT and parts <= most do
+  local row, parts = p.columns * problem.bytes, 2
+  if problem.shared == 0 then
+    local lanes = KEEPING_PARTS * RESIDENT_LANES
+    local is_kept = problem.keeps and row >= MOST_RESIDENT and p.vectors % lanes == 0
+      and p.columns <= KEPT * lanes
+    return is_kept and KEEPING_PARTS or row > MOST_RESIDENT and 2 or 1
+  end
+  while not p.group and row >= MOST_RESIDENT and parts <= MOST_PARTS do
     local deep, n_rows = p.vectors // (RESIDENT_LANES * parts), parts == 2 and 1 or 2
     if deep * RESIDENT_LANES * parts == p.vectors and n_rows * deep * slot <= SLOT_BYTES
       and problem.shared * p.width * deep <= KEPT_BYTES then return parts end
@@ -153,7 +161,7 @@ local function resident(p, problem)
   if not problem.has_clusters or problem.n_reductions == 0 or not is_whole
     or p.width * problem.smallest < WIDE_BYTES then return nil end
   local n = SLOT_BYTES // slot
-  if parts > 2 then n = 2 * deep
+  if parts > 2 then n = problem.shared == 0 and deep + AHEAD_SLOTS or 2 * deep
   elseif problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
   -- Two rows or more would all be read before the first one is stored.
   if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
@@ -169,7 +177,8 @@ local function resident(p, problem)
     and (problem.n_reductions == 1 or parts > 2)
     and problem.shared * p.width * deep <= KEPT_BYTES
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
-  p.holds, p.in_turns, p.draws_at_once = false, true, true
+  p.holds, p.in_turns, p.draws_at_once, p.warps_send = false, true, true, parts > 2
+  p.keeps_powers = parts > 2 and deep * p.width <= KEPT
   return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
     .. "the next one while it stores", parts == 1 and "a block" or parts == 2 and "a pair of blocks"
     or ("a cluster of %d blocks"):format(parts))
@@ -210,6 +219,7 @@ end
 --   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
 --   shared    bytes of one column of all inputs that rows share
 --   at_once   a reduction of two steps that one pass can make, such as softmax has
+--   keeps     a softmax is a result, whose powers can be kept
 --   reads_once   there is one reduction of one step, and no other result
 --   n_rows, n_sms   rows, and multiprocessors of the device
 local function choose(problem)

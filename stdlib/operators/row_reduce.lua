@@ -103,19 +103,45 @@ local function combine_places(read, n, combine, by)
   return warp_reduce(sum, by, width)
 end
 
+-- The value of each place; it is read when all places have theirs.
+local function spread_one(level, turn, v)
+  local slots = {}
+  map(v, function(key, field)
+    slots[key] = shared(internal.kernel.dtype_of(field), { level.n, 2 })
+    level.put(slots[key], turn, field)
+    return field
+  end)
+  return function(at) return map(v, function(key) return slots[key][{ at, turn }] end) end
+end
+
+local function is_word(v)
+  return v ~= nil and not is_record(v) and internal.kernel.dtype_of(v).bytes == 4
+end
+
+-- The same of two values of four bytes, which one store of eight sends.
+local function spread_pair(level, turn, a, b)
+  local slots = shared(u64, { level.n, 2 })
+  level.put(slots, turn, cast(bitcast(a, u32), u64) | cast(bitcast(b, u32), u64) << 32)
+  local function half(v, shift)
+    local dtype = internal.kernel.dtype_of(v)
+    return function(at) return bitcast(cast(slots[{ at, turn }] >> shift, u32), dtype) end
+  end
+  return half(a, 0), half(b, 32)
+end
+
 -- Each of n places gets the values. `put(slots, turn, field)` writes a value to its place; the
 -- places of even and of odd turns differ, so nobody waits until all have read. `meet` waits until
 -- all places have theirs. Returns for each value a function that reads it at a place.
 local function spread(thread, values, level)
-  local reads, turn = {}, thread.turn % 2
-  for i, v in ipairs(values) do
-    local slots = {}
-    map(v, function(key, field)
-      slots[key] = shared(internal.kernel.dtype_of(field), { level.n, 2 })
-      level.put(slots[key], turn, field)
-      return field
-    end)
-    reads[i] = function(at) return map(v, function(key) return slots[key][{ at, turn }] end) end
+  local reads, turn, i = {}, thread.turn % 2, 1
+  while i <= #values do
+    local n = level.sends_pairs and is_word(values[i]) and is_word(values[i + 1]) and 2 or 1
+    if n == 2 then
+      reads[i], reads[i + 1] = spread_pair(level, turn, values[i], values[i + 1])
+    else
+      reads[i] = spread_one(level, turn, values[i])
+    end
+    i = i + n
   end
   level.meet()
   return reads
@@ -172,17 +198,21 @@ M.EXCHANGES = 4
 
 -- Blocks that take rows in turns send what they have by st.async, and an mbarrier of the receiver
 -- counts the bytes. A barrier of the cluster would wait until the stores of the row before are
--- done, and drop the first cache. Even and odd turns have barriers of their own.
-local function async_level(p, thread)
+-- done, and drop the first cache. Even and odd turns have barriers of their own. If `warps` of each
+-- block send, no warp waits for the others of its block first. A warp sends what it has of the next
+-- turn after it has read what it got, so nobody sends to a place that is still read.
+local function async_level(p, thread, warps)
   local exchange, turn = thread.n_exchanges, thread.turn
   thread.n_exchanges = exchange + 1
   local full, bytes = thread.full[2 * exchange + turn % 2], 0
-  local level = { n = p.parts }
+  local rank, place = threadIdx.x, thread.part
+  if warps > 1 then
+    rank, place = threadIdx.x % WARP, thread.part * warps + threadIdx.x // WARP
+  end
+  local level = { n = p.parts * warps, sends_pairs = warps > 1 }
   function level.put(slots, at, field)
-    bytes = bytes + p.parts * slots.dtype.bytes
-    if threadIdx.x < p.parts then
-      st_async(slots, { thread.part, at }, field, full, threadIdx.x)
-    end
+    bytes = bytes + level.n * slots.dtype.bytes
+    if rank < p.parts then st_async(slots, { place, at }, field, full, rank) end
   end
   function level.meet()
     if threadIdx.x == 0 then full:arrive_expect_tx(bytes) end
@@ -204,16 +234,19 @@ end
 -- Beyond a warp, who exchanges what they have: the warps of a block, then the blocks of a cluster.
 local function levels_of(p, thread, in_steps)
   local levels, warps = {}, p.lanes // WARP
+  local is_async = p.parts > 1 and thread.full and thread.n_exchanges < M.EXCHANGES
   if not in_steps and planner.meets_at_once(p) then
     return { cluster_level(p, thread, warps) }
+  elseif not in_steps and is_async and p.warps_send then
+    return { async_level(p, thread, warps) }
   end
   if p.lanes > WARP then
     levels[1] = { n = p.lanes // WARP, meet = sync_threads, put = function(slots, turn, field)
       if threadIdx.x % WARP == 0 then slots[{ threadIdx.x // WARP, turn }] = field end
     end }
   end
-  if p.parts > 1 and thread.full and thread.n_exchanges < M.EXCHANGES then
-    levels[#levels + 1] = async_level(p, thread)
+  if is_async then
+    levels[#levels + 1] = async_level(p, thread, 1)
   elseif p.parts > 1 then
     levels[#levels + 1] = { n = p.parts, meet = sync_cluster, put = function(slots, turn, field)
       if threadIdx.x < p.parts then
@@ -244,16 +277,43 @@ function M.over_row(p, thread, sums, found)
   return values
 end
 
+-- What a lane reads of a level's n places: of each its list of values.
+local function own_places(reads, n)
+  local places = {}
+  for first = 0, n - 1, WARP do
+    local own, at = {}, threadIdx.x % WARP % min(n, WARP) + first
+    for i, read in ipairs(reads) do own[i] = read(at) end
+    places[#places + 1] = own
+  end
+  return places
+end
+
+-- Lists of values as one, by f(a, b, number of the value).
+local function folded(lists, f)
+  local all = table.move(lists[1], 1, #lists[1], 1, {})
+  for k = 2, #lists do
+    for i, v in ipairs(all) do all[i] = f(v, lists[k][i], i) end
+  end
+  return all
+end
+
 -- Warps, blocks and the cluster exchange what both steps of a reduction have found.
 local function exchange_both(p, thread, firsts, seconds, found)
+  local count = p.deep * p.width * min(p.lanes, WARP) -- elements of a place, if the row is whole
   for _, level in ipairs(levels_of(p, thread)) do
     local n, both = #firsts, table.move(seconds, 1, #seconds, #firsts + 1, { table.unpack(firsts) })
-    local at, own = threadIdx.x % WARP % level.n, {}
-    for i, read in ipairs(spread(thread, both, level)) do own[i] = read(at) end
-    local mine = table.move(own, 1, n, 1, {})
-    for i, v in ipairs(mine) do firsts[i] = warp_reduce(v, found.kind, level.n) end
-    seconds = found.moved(table.move(own, n + 1, #own, 1, {}), mine, firsts)
-    for i, v in ipairs(seconds) do seconds[i] = warp_reduce(v, "add", level.n) end
+    local width, mine, moved = min(level.n, WARP), {}, {}
+    local places = own_places(spread(thread, both, level), level.n)
+    for k, own in ipairs(places) do mine[k] = table.move(own, 1, n, 1, {}) end
+    local all = folded(mine, function(a, b, i) return operation(found, i)(a, b) end)
+    for i, v in ipairs(all) do firsts[i] = warp_reduce(v, found.kind, width) end
+    for k, own in ipairs(places) do
+      moved[k] = found.moved(table.move(own, n + 1, #own, 1, {}), mine[k], firsts, count,
+        count * level.n)
+    end
+    count = count * level.n
+    seconds = folded(moved, combine_of.add)
+    for i, v in ipairs(seconds) do seconds[i] = warp_reduce(v, "add", width) end
   end
   return table.move(seconds, 1, #seconds, #firsts + 1, firsts)
 end
@@ -261,7 +321,8 @@ end
 --- The same of a reduction of two steps, which warps, blocks and the cluster exchange at once.
 --- found.second(first results...) lists the values of the second step, which are added up; they
 --- may depend on what the first step finds among a warp's elements. found.moved(seconds, firsts,
---- all) says what sums would be if they had been made with `all` in the place of `firsts`.
+--- all, n, n_all) says what sums would be if they had been made with `all` in the place of
+--- `firsts`; n elements have `firsts`, and n_all have `all`, if p.is_whole.
 --- sum_second(found, firsts) makes the second pass. Returns the first results, then the sums.
 function M.over_row_twice(p, thread, sums, found, sum_second)
   local firsts = over_warp(p, sums, found.kind)

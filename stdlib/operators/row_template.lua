@@ -227,11 +227,13 @@ function M.probe(p, note)
     end
     local n = 0
     for _, found in ipairs(row.found) do n = n + (found.second and 2 or 1) end -- of two steps
-    local at_once, reads_once = false, #row.found == 1 and n == 1 and not row.found[1].is_draw
-    for _, found in ipairs(row.found) do at_once = at_once or found.add_vector ~= nil end
+    local at_once, keeps, reads_once = false, false, #row.found == 1 and n == 1 and not row.found[1].is_draw
+    for _, found in ipairs(row.found) do
+      at_once, keeps = at_once or found.add_vector ~= nil, keeps or found.keeps
+    end
     for _, kind in ipairs(kinds) do reads_once = reads_once and kind == "once" end
     note(kinds, types, n, groups, row.sizes, by_result, { swap = swap or 0, at_once = at_once,
-      reads_once = reads_once })
+      keeps = keeps, reads_once = reads_once })
   end)
 end
 

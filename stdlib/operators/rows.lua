@@ -83,8 +83,7 @@ M.add_layer_norm_backward = row_kernel("add_layer_norm_backward",
 
 --- softmax(x) -> exp(x) / sum of exp(x)
 M.softmax = row_kernel("softmax", function(row, x)
-  local top, sum = row:max_and_sum_exp(x)
-  return row:exp(x - top) * (1.0 / sum)
+  return row:softmax(x)
 end)
 
 --- softmax_backward(dy, y) -> dx; `y` is softmax's result

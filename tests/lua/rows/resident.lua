@@ -69,7 +69,7 @@ for _, case in ipairs{{"cross_entropy", zeros(i32, row_major{2, 1}), -100}, {"so
   print(name, found.shape, found.parts, found.deep)
 end
 -- expect: cross_entropy	resident	1	16
--- expect: softmax	resident	1	16
+-- expect: softmax	resident	4	4
 -- expect: argmax	stream	1	16
 -- expect: softmax_backward	resident	2	8
 
@@ -134,4 +134,50 @@ end
 -- expect: layer_norm	131072	resident	4	4
 -- expect: add_rms_norm	131072	resident	8	2
 -- expect: rms_norm	262144	resident	8	4
--- expect: layer_norm	262144	resident	2	16
+-- expect: layer_norm	262144	resident	8	4
+
+do -- warps of a cluster send what they have at once, two numbers by one store, and no block waits
+  local x, w = tensor(bf16, row_major{9, COLUMNS}), tensor(bf16, COLUMNS)
+  for _, case in ipairs{{"layer_norm", w, w, 1e-6}, {"softmax"}} do
+    local text = rows[case[1]]:source(x, table.unpack(case, 2))
+    local _, n = text:gsub("\n +st_async%(", "")
+    print(case[1], n, text:find "unsigned long long value" ~= nil, text:find "__syncthreads" == nil)
+  end
+end
+-- expect: layer_norm	1	true	true
+-- expect: softmax	1	true	true
+
+do -- as many reductions as have mbarriers, and one more, in every turn of a block
+  local many = row_kernel("many", function(row, x, w, b)
+    local sum = row:sum(x)
+    local top, squares = row:max(x + sum * 0.0), row:sum(x * x)
+    local mean, variance = row:mean_and_variance(x)
+    return x * w + b, row:once(sum), row:once(top), row:once(squares), row:once(mean),
+      row:once(variance), row:once(row:min(x))
+  end)
+  local x, wrong = randn(bf16, row_major{9, COLUMNS}), 0
+  local _, sum, top, squares, mean, variance, least = many(x, ones(bf16, COLUMNS), ones(bf16, COLUMNS))
+  for r = 0, 8 do
+    local _, square, average, spread = facts(row_list(x, r))
+    local most, low = largest_of(row_list(x, r)), math.huge
+    for _, v in ipairs(row_list(x, r)) do low = math.min(low, v) end
+    for got, want in pairs{[top] = most, [squares] = square * COLUMNS, [variance] = spread,
+                           [least] = low} do
+      if not near(got[{r, 0}], want) then wrong = wrong + 1 end
+    end
+    if math.abs(mean[{r, 0}] - average) > 1e-5 then wrong = wrong + 1 end
+    if math.abs(sum[{r, 0}] - average * COLUMNS) > 0.1 then wrong = wrong + 1 end
+  end
+  print(many:explain(x, ones(bf16, COLUMNS), ones(bf16, COLUMNS)).parts, wrong)
+end
+-- expect: 4	0
+
+do -- a softmax computes each power once where its threads keep them, also if x is used again
+  local x = randn(bf16, row_major{3, COLUMNS})
+  local both = row_kernel("both", function(row, x) return row:softmax(x), x end)
+  local _, n = rows.softmax:source(x):gsub("= exp_approx%(", "")
+  local p, same = both(x)
+  print(both:explain(x).shape, allclose(p, rows.softmax(x), {rtol = 0, atol = 0}),
+    allclose(same, x, {rtol = 0, atol = 0}), n)
+end
+-- expect: resident	true	true	36
