@@ -5,6 +5,7 @@
 
 #include "bind.h"
 #include "interp/state/note.h"
+#include "interp/state/standard.h"
 #include "interp/trace/value.h"
 #include "interp/openers.h"
 
@@ -299,10 +300,7 @@ static int select(lua_State *L) {
   bool is_lua = type == LUA_TNUMBER || (type == LUA_TSTRING && *lua_tostring(L, 1) == '#');
   if (is_lua && !lua_isnil(L, lua_upvalueindex(1))) {
     check_select(L);
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-    return lua_gettop(L);
+    return standard_call_original(L);
   }
   if (value_test(L, 1, NULL)) {
     return diag_error(L, "select of a run-time value; which argument it is must be known while "

@@ -42,10 +42,7 @@ static int load_text(lua_State *L) {
   lua_settop(L, lua_gettop(L) < 4 ? 3 : 4);
   lua_pushliteral(L, "t");
   lua_replace(L, 3);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
+  return standard_call_original(L);
 }
 
 /* The sandbox's require(name): what is loaded or in package.preload. Lua's own looks for

@@ -17,10 +17,7 @@ static int handle(lua_State *L) {
     lua_replace(L, lua_upvalueindex(2));
     return 1; /* the message as it is */
   }
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, 1);
-  return 1;
+  return standard_call_original(L);
 }
 
 /* Stack: true, handle, then the results, or a message. */
@@ -94,10 +91,7 @@ static int set_metatable(lua_State *L) {
     }
     lua_pop(L, 1);
   }
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
+  return standard_call_original(L);
 }
 
 /* Stack: metatable; becomes its copy, always the same one. */

@@ -321,10 +321,7 @@ static int math_round(lua_State *L) {
   CtOp op = (CtOp)lua_tointeger(L, lua_upvalueindex(2));
   CtVal x;
   if (!value_test(L, 1, &x)) {
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-    return lua_gettop(L);
+    return standard_call_original(L);
   }
   const char *name = op == CT_OP_FLOOR ? "math.floor" : "math.ceil";
   CtIr *ir = front_here(L, name);

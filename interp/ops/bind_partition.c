@@ -7,6 +7,7 @@
 #include "access.h"
 #include "interp/algebra/bind.h"
 #include "interp/state/diag.h"
+#include "interp/state/standard.h"
 #include "division.h"
 #include "interp/trace/front.h"
 #include "guard.h"
@@ -404,10 +405,7 @@ static void check_range(lua_State *L, CtInt first, CtInt last, CtInt extent) {
    last - 1 of a tensor with one mode; without last, to its end. */
 static int slice(lua_State *L) {
   if (tensor_test(L, 1) == NULL) {
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, 1);
-    return 1;
+    return standard_call_original(L);
   }
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check_live(L, 1, "slice");

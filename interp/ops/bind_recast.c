@@ -4,6 +4,7 @@
 #include "interp/algebra/bind.h"
 #include "interp/openers.h"
 #include "interp/state/diag.h"
+#include "interp/state/standard.h"
 #include "interp/tensor/tensor.h"
 #include "access.h"
 
@@ -79,10 +80,7 @@ static int recast(lua_State *L) {
   if (n <= 3 && tensor_test(L, 1) != NULL && lua_isnoneornil(L, 3)) {
     return recast_tensor(L);
   }
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, n, LUA_MULTRET);
-  return lua_gettop(L);
+  return standard_call_original(L);
 }
 
 void bind_open_recast(lua_State *L) {
