@@ -124,6 +124,22 @@ static bool resolve(const CtWarp *w, const CtTileArg *arg, int level, Side *s) {
   return true;
 }
 
+/* A handler of an operation on one or on two operands begins with this: with n, the destination's elements. */
+#define OPEN_TO(level)                                                                             \
+  const CtTileOp *t = tile_of(in, w);                                                              \
+  Side d;                                                                                          \
+  if (!resolve(w, &t->dst, level, &d)) {                                                           \
+    return ct_simt_do_TILE(in, w);                                                                 \
+  }                                                                                                \
+  int64_t n = mode_of(w, &t->dst, 0)->n;
+#define OPEN_FROM_TO(level)                                                                        \
+  const CtTileOp *t = tile_of(in, w);                                                              \
+  Side d, s;                                                                                       \
+  if (!resolve(w, &t->dst, level, &d) || !resolve(w, &t->a, level, &s)) {                          \
+    return ct_simt_do_TILE(in, w);                                                                 \
+  }                                                                                                \
+  int64_t n = mode_of(w, &t->dst, 0)->n;
+
 /* --- widening --------------------------------------------------------------------------------------- */
 
 enum { WIDTH_4 = CT_VEC_BYTES / 4 };
@@ -405,12 +421,7 @@ static bool sum_rows(const CtIn *in, CtWarp *w, int64_t n, int level, Row r[SUM_
 
 /* A copy that widens to f32 or i32. It only moves bits. */
 static const CtIn *WIDEN_4(const CtIn *in, CtWarp *w) {
-  const CtTileOp *t = tile_of(in, w);
-  Side d, s;
-  if (!resolve(w, &t->dst, LEVEL_4, &d) || !resolve(w, &t->a, LEVEL_4, &s)) {
-    return ct_simt_do_TILE(in, w);
-  }
-  int64_t n = mode_of(w, &t->dst, 0)->n;
+  OPEN_FROM_TO(LEVEL_4)
   for (int c = 0; c < CT_LANES; c += WIDTH_4) {
     Source from = source_of(&s, n, c, w->worker->scratch);
     for (int64_t e = 0; e < n; e++) {
@@ -426,12 +437,7 @@ enum { RUN = 8, LEVEL_RUN = 3 };
 
 #define MOVE_NARROW(bytes, T)                                                                      \
   static const CtIn *COPY_##bytes(const CtIn *in, CtWarp *w) {                                     \
-    const CtTileOp *t = tile_of(in, w);                                                            \
-    Side d, s;                                                                                     \
-    if (!resolve(w, &t->dst, LEVEL_RUN, &d) || !resolve(w, &t->a, LEVEL_RUN, &s)) {                \
-      return ct_simt_do_TILE(in, w);                                                               \
-    }                                                                                              \
-    int64_t n = mode_of(w, &t->dst, 0)->n;                                                         \
+    OPEN_FROM_TO(LEVEL_RUN)                                                                        \
     bool runs = d.kind == CT_CONTIGUOUS && s.kind == CT_CONTIGUOUS;                                \
     for (int64_t e = 0; e < n; e++) {                                                              \
       T *to = (T *)(void *)(d.base + d.off[e] * d.scale);                                          \
@@ -446,13 +452,8 @@ enum { RUN = 8, LEVEL_RUN = 3 };
     return finish(in, &d);                                                                         \
   }                                                                                                \
   static const CtIn *FILL_##bytes(const CtIn *in, CtWarp *w) {                                     \
-    const CtTileOp *t = tile_of(in, w);                                                            \
     const uint32_t *lanes = CT_AT(uint32_t, w, in->d);                                             \
-    Side d;                                                                                        \
-    if (!resolve(w, &t->dst, LEVEL_RUN, &d)) {                                                     \
-      return ct_simt_do_TILE(in, w);                                                               \
-    }                                                                                              \
-    int64_t n = mode_of(w, &t->dst, 0)->n;                                                         \
+    OPEN_TO(LEVEL_RUN)                                                                             \
     T value[CT_LANES];                                                                             \
     for (int i = 0; i < CT_LANES; i++) {                                                           \
       value[i] = (T)lanes[i];                                                                      \

@@ -15,12 +15,7 @@ ALWAYS_INLINE void N(copy_as)(const Side *d, const Side *s, int64_t n, CtChunkKi
 }
 
 static const CtIn *N(COPY)(const CtIn *in, CtWarp *w) {
-  const CtTileOp *t = tile_of(in, w);
-  Side d, s;
-  if (!resolve(w, &t->dst, LEVEL, &d) || !resolve(w, &t->a, LEVEL, &s)) {
-    return ct_simt_do_TILE(in, w);
-  }
-  int64_t n = mode_of(w, &t->dst, 0)->n;
+  OPEN_FROM_TO(LEVEL)
   if (d.kind == CT_CONTIGUOUS) {
     switch (s.kind) {
       case CT_CONTIGUOUS: N(copy_as)(&d, &s, n, CT_CONTIGUOUS, CT_CONTIGUOUS); break;
@@ -40,13 +35,8 @@ static const CtIn *N(COPY)(const CtIn *in, CtWarp *w) {
 /* --- fill, axpby ------------------------------------------------------------------------------------ */
 
 static const CtIn *N(FILL)(const CtIn *in, CtWarp *w) {
-  const CtTileOp *t = tile_of(in, w);
   const T *value = CT_AT(T, w, in->d);
-  Side d;
-  if (!resolve(w, &t->dst, LEVEL, &d)) {
-    return ct_simt_do_TILE(in, w);
-  }
-  int64_t n = mode_of(w, &t->dst, 0)->n;
+  OPEN_TO(LEVEL)
   for (int64_t e = 0; e < n; e++) {
     char *to = d.base + d.off[e] * d.scale;
     for (int c = 0; c < CT_LANES; c += WIDTH) {
@@ -57,14 +47,9 @@ static const CtIn *N(FILL)(const CtIn *in, CtWarp *w) {
 }
 
 static const CtIn *N(AXPBY)(const CtIn *in, CtWarp *w) {
-  const CtTileOp *t = tile_of(in, w);
   const T *alpha = CT_AT(T, w, in->d);
   const T *beta = CT_AT(T, w, in->a);
-  Side d, s;
-  if (!resolve(w, &t->dst, LEVEL, &d) || !resolve(w, &t->a, LEVEL, &s)) {
-    return ct_simt_do_TILE(in, w);
-  }
-  int64_t n = mode_of(w, &t->dst, 0)->n;
+  OPEN_FROM_TO(LEVEL)
   for (int c = 0; c < CT_LANES; c += WIDTH) {
     Source from = source_of(&s, n, c, w->worker->scratch);
     V a = N(ct_vec_load)(alpha + c), b = N(ct_vec_load)(beta + c);
