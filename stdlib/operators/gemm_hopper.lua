@@ -216,6 +216,7 @@ local function load_scales(variant, plan, block, scales)
       if part.panel ~= nil then l = part.panel else first.B, l = first.B + part.first, part.g end
     end
     local ask, put = scaling.bringer(variant, scales, first, l, threadIdx.x - WARP, GROUP - WARP)
+    await_dependencies(variant)
     ask(0)
     for k in range(block.k_tiles) do
       local slot = state.slot
