@@ -113,7 +113,7 @@ end
 local function compare_script(script, sm)
   for i, program in ipairs(kernels_of(script, sm)) do
     local image = program.source
-      and internal.watch.profile_cubin(program.source, sm, program.symbol, program.options)
+      and internal.watch.profile_cubin(program, sm)
     if image then
       compare(("%s %d %s, sm_%d"):format(script, i, program.symbol, sm), image)
     end

@@ -126,7 +126,8 @@ local function loop_of(k, name, c)
   local A, B = zeros(c.dtype, c.order{256, 256}), zeros(c.dtype, c.order{256, 256})
   local C = zeros(c.dtype == i8 and i32 or f32, row_major{256, 256})
   local source = k{grid = {256 // c.M, 256 // c.N}, block = c.threads}:source(A, B, C)
-  local cubin, why = internal.watch.profile_cubin(source, sm, name, {})
+  local cubin, why = internal.watch.profile_cubin({ source = source, symbol = name,
+    options = {} }, sm)
   if cubin == nil and why:find("cannot load", 1, true) then
     tap.skip_all "no NVRTC on this machine"
   end

@@ -479,15 +479,12 @@ static int graph_steps(lua_State *L) {
 }
 
 void bind_open_graph(lua_State *L) {
+  static const luaL_Reg functions[] = {{"graph", lang_graph},
+                                       {"_launch.graph_recording", lang_recording},
+                                       {"_watch.graph_steps", graph_steps},
+                                       {"_mesh.graph_note", lang_note},
+                                       {"_mesh.graph_meet", lang_meet},
+                                       {NULL, NULL}};
   bind_new_type(L, GRAPH_TYPE, graph_meta, graph_methods);
-  lua_pushcfunction(L, lang_graph);
-  lua_setfield(L, -2, "graph");
-  lua_pushcfunction(L, lang_recording);
-  lua_setfield(L, -2, "_launch.graph_recording");
-  lua_pushcfunction(L, graph_steps);
-  lua_setfield(L, -2, "_watch.graph_steps");
-  lua_pushcfunction(L, lang_note);
-  lua_setfield(L, -2, "_mesh.graph_note");
-  lua_pushcfunction(L, lang_meet);
-  lua_setfield(L, -2, "_mesh.graph_meet");
+  luaL_setfuncs(L, functions, 0);
 }

@@ -394,31 +394,6 @@ static int session_waves(lua_State *L) {
 
 /* --- code ------------------------------------------------------------------------------------------------ */
 
-/* Compiles the arguments (source, sm, symbol, options), through the cache. False: nil and why were pushed. */
-static bool compile(lua_State *L, CtNvrtcOutput *output) {
-  const char *options[LAUNCH_MAX_OPTIONS];
-  char arch[16];
-  int n = 0;
-  CtErr err;
-  ct_nvrtc_arch((int)bind_to_option(L, 2, 10, 999, "profile", "sm"), arch);
-  luaL_checktype(L, 4, LUA_TTABLE);
-  for (; n < LAUNCH_MAX_OPTIONS && lua_rawgeti(L, 4, n + 1) == LUA_TSTRING; n++) {
-    options[n] = lua_tostring(L, -1); /* the table holds it */
-  }
-  CtNvrtcJob job = {.alloc = state_of(L)->alloc,
-                    .source = luaL_checkstring(L, 1),
-                    .name = luaL_checkstring(L, 3),
-                    .arch = arch,
-                    .options = options,
-                    .n_options = n};
-  if (state_compile(state_of(L), &job, true, output, &err) == CT_OK) {
-    return true;
-  }
-  luaL_pushfail(L);
-  lua_pushstring(L, err.msg);
-  return false;
-}
-
 /* What the job {source =, symbol =, options =} at idx says, as long as its table lives. */
 static void read_job(lua_State *L, int idx, const char *arch, CtNvrtcJob *job,
                      const char **options) {
@@ -435,11 +410,15 @@ static void read_job(lua_State *L, int idx, const char *arch, CtNvrtcJob *job,
   lua_settop(L, idx);
 }
 
+static void read_arch(lua_State *L, char arch[16]) {
+  ct_nvrtc_arch((int)bind_to_option(L, 2, 10, 999, "profile", "sm"), arch);
+}
+
 /* _watch.profile_compile(jobs, sm, f) -> how many of the jobs were compiled at once, into the cache, as
    launch_compile_all does. */
 static int profile_compile(lua_State *L) {
   char arch[16];
-  ct_nvrtc_arch((int)bind_to_option(L, 2, 10, 999, "profile", "sm"), arch);
+  read_arch(L, arch);
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 3, LUA_TFUNCTION);
   size_t n = (size_t)lua_rawlen(L, 1);
@@ -454,10 +433,22 @@ static int profile_compile(lua_State *L) {
   return 1;
 }
 
-/* _watch.profile_cubin(source, sm, symbol, options) -> the bytes of the cubin, or nil and why. */
+/* _watch.profile_cubin(job, sm) -> the bytes of the cubin, through the cache, or nil and why. */
 static int profile_cubin(lua_State *L) {
+  const char *options[LAUNCH_MAX_OPTIONS];
+  char arch[16];
+  CtNvrtcJob job;
   CtNvrtcOutput output;
-  if (!compile(L, &output)) {
+  CtErr err;
+  lua_settop(L, 2);
+  read_arch(L, arch);
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_pushvalue(L, 1);
+  read_job(L, 3, arch, &job, options);
+  job.alloc = state_of(L)->alloc;
+  if (state_compile(state_of(L), &job, true, &output, &err) != CT_OK) {
+    luaL_pushfail(L);
+    lua_pushstring(L, err.msg);
     return 2;
   }
   ct_text_clear(&output.log);

@@ -413,7 +413,8 @@ end
 
 -- The same of CUDA C, which is compiled first.
 function M.resources_of(source, sm, symbol, options)
-  local image, why = internal.watch.profile_cubin(source, sm, symbol, options)
+  local image, why = internal.watch.profile_cubin({ source = source, symbol = symbol,
+    options = options }, sm)
   if not image then return nil, why end
   return M.resources(image, symbol)
 end

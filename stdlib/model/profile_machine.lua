@@ -69,8 +69,7 @@ local spaces_of <const> = { shared = { "shared" }, global = { "global" },
 local function image_of(program, sm)
   if not program.source then return nil, program.why or "its CUDA C is not known" end
   if program.image_sm ~= sm then
-    program.image, program.why_not =
-      internal.watch.profile_cubin(program.source, sm, program.symbol, program.options)
+    program.image, program.why_not = internal.watch.profile_cubin(program, sm)
     program.image_sm = sm
   end
   return program.image, program.why_not
