@@ -113,7 +113,6 @@ static cuttle_Status fail(CuttleState *s, int lua_status) {
   return status;
 }
 
-/* Fails without a call of the Lua state. */
 cuttle_Status embed_refuse(CuttleState *s, const char *msg) {
   if (s != NULL) {
     snprintf(s->error.text, sizeof s->error.text, "%s", msg);

@@ -25,7 +25,6 @@ void launch_args_few(lua_State *L, LaunchArgs *a) {
   a->lists = a->few_lists;
 }
 
-/* Keeps the value at the top alive as long as the arguments, at a place of the anchor, and pops it. */
 void launch_anchor(lua_State *L, const LaunchArgs *a, int place) {
   if (lua_isnil(L, a->anchor)) {
     lua_newtable(L);

@@ -145,7 +145,6 @@ static bool take_answer(Program *p) {
   return value != NULL;
 }
 
-/* Reads options up to the first argument that is not one. */
 void program_read_options(Program *p) {
   Taker *const takers[] = {take_device,  take_traceback, take_sm,    take_chunk,
                            take_compile, take_ptx,       take_cubin, take_help,
@@ -208,13 +207,11 @@ static void read_options_among(Program *p, int first, Taker *const takers[], siz
   p->at = before;
 }
 
-/* A command of the standard library has options of its own: only those that every command has are read here. */
 void program_read_common_options(Program *p) {
   Taker *const takers[] = {take_device, take_traceback};
   read_options_among(p, p->at, takers, CT_ARRAY_LEN(takers), NULL);
 }
 
-/* Options of emit after its script. */
 void program_read_late_options(Program *p) {
   Taker *const takers[] = {take_device, take_traceback, take_sm,  take_compile,
                            take_ptx,    take_cubin,     take_help};

@@ -14,7 +14,6 @@ static int failure(const Program *p) {
   return state_is_interrupted(p->s) ? EXIT_INTERRUPT : EXIT_FAILURE;
 }
 
-/* Calls the function at the top, and reports its failure. */
 bool program_call(Program *p, int n_args) {
   int status = repl_call(p->s, n_args, 0);
   if (status != LUA_OK) {
@@ -73,7 +72,6 @@ static bool wait_for_devices(Program *p) {
   return false;
 }
 
-/* The command that a module is; NULL: it is none. */
 const char *program_command_of(const StdModule *m) {
   static const char prefix[] = "cuttle.command_";
   return strncmp(m->name, prefix, sizeof prefix - 1) == 0 ? m->name + sizeof prefix - 1 : NULL;
