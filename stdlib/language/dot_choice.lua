@@ -212,8 +212,9 @@ local function plain(p, why)
   end)
   if threads == nil or p.warps then
     return nil, ("the product (M,N,K) = (%d,%d,%d) of %s cannot be shared by %d threads: %s%s; "
-      .. "use other extents, or another block"):format(p.M, p.N, p.K, p.dtype, p.threads, why,
-      p.warps and "" or ", and single threads do not divide it either")
+      .. "use other extents, or %s"):format(p.M, p.N, p.K, p.dtype, p.threads, why,
+      p.warps and "" or ", and single threads do not divide it either",
+      p.warps and "leave out warps" or "another block")
   end
   return { mma = by(threads[1], threads[2]), sum = sum, why = why }
 end
