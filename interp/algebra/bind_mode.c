@@ -122,11 +122,10 @@ static void name_mode(Naming *g, int n) {
   } else if (type == LUA_TTABLE) {
     name_inside(g, n, lua_gettop(L));
   } else if (type != LUA_TNIL && !bind_is_any(L, -1)) {
-    diag_error(
-        L,
-        "named: %s is not a name; a string was expected, _ to leave a mode as it is, false to "
-        "remove its name, or a table for the modes inside it",
-        diag_push_kind(L, lua_gettop(L)));
+    diag_error(L,
+               "named: %s is not a name; a string was expected, _ to leave a mode as it is, "
+               "false to remove its name, or a table for the modes inside it",
+               diag_push_kind(L, lua_gettop(L)));
   }
 }
 

@@ -47,11 +47,10 @@ static const char *push_stale(lua_State *L, int node, int changed) {
   const char *name = box_name(L, -1);
   lua_Debug ar;
   int line = diag_find_script(L, &ar) ? ar.currentline : 0;
-  lua_pushfstring(
-      L,
-      "line %d changes the table of line %d, which may be this one: '%s' depends on the path; "
-      "assign a copy to it, {...}, or use one name only",
-      line, front_birth_line(L, changed), name);
+  lua_pushfstring(L,
+                  "line %d changes the table of line %d, which may be this one: '%s' depends "
+                  "on the path; assign a copy to it, {...}, or use one name only",
+                  line, front_birth_line(L, changed), name);
   lua_remove(L, -2);
   return lua_tostring(L, -1);
 }
@@ -220,11 +219,10 @@ static void check_table(lua_State *L, Front *f, const Change *c, int t) {
   const Frame *loop = loop_of(L, f, c, front_birth(L, t));
   if (loop != NULL &&
       (changed_at(L, c->taker) > loop->runtime_at || front_changed_since(L, t, loop->runtime_at))) {
-    front_refuse(
-        L,
-        "the table of line %d is changed in this loop and then assigned to '%s', which would "
-        "change with it in the next iteration; assign a copy: {...}",
-        front_birth_line(L, c->t), taker_name(L, c));
+    front_refuse(L,
+                 "the table of line %d is changed in this loop and then assigned to '%s', "
+                 "which would change with it in the next iteration; assign a copy: {...}",
+                 front_birth_line(L, c->t), taker_name(L, c));
   }
 }
 
@@ -236,12 +234,11 @@ static void check_node(lua_State *L, Front *f, const Change *c, int node) {
       (changed_at(L, c->taker) > loop->runtime_at || changed_at(L, node) > loop->runtime_at)) {
     const char *taker = taker_name(L, c);
     record_get_part(L, node, &record_box_key);
-    front_refuse(
-        L,
-        "'%s' and '%s' share the table of line %d from here on, but one of them is changed "
-        "earlier in this loop: the other would change with it in the next iteration; assign a "
-        "copy: {...}",
-        taker, box_name(L, -1), front_birth_line(L, c->t));
+    front_refuse(L,
+                 "'%s' and '%s' share the table of line %d from here on, but one of them is "
+                 "changed earlier in this loop: the other would change with it in the next "
+                 "iteration; assign a copy: {...}",
+                 taker, box_name(L, -1), front_birth_line(L, c->t));
   }
 }
 

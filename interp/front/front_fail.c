@@ -32,22 +32,20 @@ static bool is_of_thread(lua_State *L, Front *f, const char *name) {
     return true;
   }
   if (is_conditional(L, f, f->protected_at)) {
-    front_refuse(
-        L,
-        "%s: no pcall catches errors of threads, and this pcall contains the 'if'; write the 'if' "
-        "around the pcall, or return a value that reports the failure",
-        name);
+    front_refuse(L,
+                 "%s: no pcall catches errors of threads, and this pcall contains the 'if'; "
+                 "write the 'if' around the pcall, or return a value that reports the failure",
+                 name);
   }
   return false;
 }
 
 static const char *check_message(lua_State *L, int idx, const char *name) {
   if (!lua_isstring(L, idx)) {
-    front_refuse(
-        L,
-        "%s: the message of a run-time condition is a string, not %s; write printf to show "
-        "values",
-        name, diag_push_kind(L, idx));
+    front_refuse(L,
+                 "%s: the message of a run-time condition is a string, not %s; write printf to "
+                 "show values",
+                 name, diag_push_kind(L, idx));
   }
   return lua_tostring(L, idx);
 }

@@ -182,11 +182,10 @@ static bool is_same(lua_State *L, int a, int b) {
 }
 
 static int fail_host(lua_State *L, const char *name) {
-  return front_refuse(
-      L,
-      "'%s' belongs to a table that the kernel did not make, and is changed under a "
-      "run-time condition; copy the table inside the kernel first",
-      name);
+  return front_refuse(L,
+                      "'%s' belongs to a table that the kernel did not make, and is changed "
+                      "under a run-time condition; copy the table inside the kernel first",
+                      name);
 }
 
 /* Of a table that this trace made, under a condition. The value is at `value`, the old one at `old`. */
@@ -200,20 +199,19 @@ static void check_value(lua_State *L, Front *f, int t, int key, int value, int o
                  name, line);
   }
   if (lua_isnil(L, old) && (lua_isinteger(L, key) || lua_istable(L, value))) {
-    front_refuse(
-        L,
-        "'%s' of the table of line %d gets its first value under a run-time condition; give "
-        "it one where the table is made",
-        name, line);
+    front_refuse(L,
+                 "'%s' of the table of line %d gets its first value under a run-time "
+                 "condition; give it one where the table is made",
+                 name, line);
   }
   bool fits = (front_is_scalar(L, value) && may_vary(L, old)) ||
               (record_is(L, f, value) && record_is(L, f, old));
   if (!fits) {
-    front_refuse(
-        L,
-        "'%s' of the table of line %d holds %s and is given %s under a run-time condition; "
-        "a field can change between numbers, booleans, and tables that the kernel made",
-        name, line, diag_push_kind(L, old), diag_push_kind(L, value));
+    front_refuse(L,
+                 "'%s' of the table of line %d holds %s and is given %s under a run-time "
+                 "condition; a field can change between numbers, booleans, and tables that the "
+                 "kernel made",
+                 name, line, diag_push_kind(L, old), diag_push_kind(L, value));
   }
 }
 

@@ -20,11 +20,10 @@ int front_truth(lua_State *L, int idx, const char *what, CtVal *c) {
   }
   CtDtype type = (CtDtype)ct_inst(front_ir(L), *c)->type;
   if (type != CT_bool) {
-    return front_refuse(
-        L,
-        "'%s' tests a run-time %s, which Lua counts as true even when it is 0; write "
-        "'x ~= 0', or 'x ~= nil' to ask whether it was passed",
-        what, value_kind(type));
+    return front_refuse(L,
+                        "'%s' tests a run-time %s, which Lua counts as true even when it is 0; "
+                        "write 'x ~= 0', or 'x ~= nil' to ask whether it was passed",
+                        what, value_kind(type));
   }
   return -1;
 }

@@ -206,12 +206,11 @@ static void check_step(lua_State *L, const CtIr *ir, CtVal step) {
   if (inst->op == CT_OP_CONST) {
     luaL_error(L, "'for' step is zero");
   }
-  front_refuse(
-      L,
-      "the step%s%s%s of a run-time 'for' may be 0 or negative; its sign must be known: write "
-      "max(%s, 1), pass static(%s) to the kernel, or write a while loop",
-      inst->name == NULL ? "" : " '", inst->name == NULL ? "" : name, inst->name == NULL ? "" : "'",
-      name, name);
+  front_refuse(L,
+               "the step%s%s%s of a run-time 'for' may be 0 or negative; its sign must be "
+               "known: write max(%s, 1), pass static(%s) to the kernel, or write a while loop",
+               inst->name == NULL ? "" : " '", inst->name == NULL ? "" : name,
+               inst->name == NULL ? "" : "'", name, name);
 }
 
 /* A loop of the kernel as the IR has it, from start to before end. If `first` is not 0, the script's

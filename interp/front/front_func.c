@@ -13,11 +13,10 @@ static int rt_func(lua_State *L) { /* name, is_kernel */
   }
   int depth = outer == NULL ? 1 : outer->depth + 1;
   if (f->ir != NULL && depth > FRONT_MAX_DEPTH) {
-    return front_refuse(
-        L,
-        "'%s' calls itself %d levels deep while tracing; recursion must end on a static "
-        "value, not on a run-time one",
-        luaL_optstring(L, 1, "?"), FRONT_MAX_DEPTH);
+    return front_refuse(L,
+                        "'%s' calls itself %d levels deep while tracing; recursion must end on "
+                        "a static value, not on a run-time one",
+                        luaL_optstring(L, 1, "?"), FRONT_MAX_DEPTH);
   }
   Frame *frame = frame_push(L, f, FRAME_FUNC);
   frame->depth = depth;
@@ -38,11 +37,10 @@ static void keep_values(lua_State *L, Frame *frame, int n) {
 
 static void check_result(lua_State *L, int idx) {
   if (!front_is_scalar(L, idx)) {
-    front_refuse(
-        L,
-        "%s is returned under a run-time condition; only numbers, booleans, and tables that "
-        "the kernel made can differ by path",
-        diag_push_kind(L, idx));
+    front_refuse(L,
+                 "%s is returned under a run-time condition; only numbers, booleans, and "
+                 "tables that the kernel made can differ by path",
+                 diag_push_kind(L, idx));
   }
 }
 

@@ -11,11 +11,10 @@ void front_count_turn(lua_State *L, Front *f, Frame *frame) {
   }
   front_check_size(L, f);
   if (++frame->turns > FRONT_MAX_TURNS) {
-    front_refuse(
-        L,
-        "this loop was unrolled %d times while tracing; use 'for i in range(a, b)' for a loop "
-        "in the kernel",
-        FRONT_MAX_TURNS);
+    front_refuse(L,
+                 "this loop was unrolled %d times while tracing; use 'for i in range(a, b)' "
+                 "for a loop in the kernel",
+                 FRONT_MAX_TURNS);
   }
 }
 
@@ -39,12 +38,11 @@ static void count_copy(lua_State *L, const Front *f, Frame *frame) {
   int64_t most = f->ir->max_unroll > 0 ? f->ir->max_unroll : FRONT_MAX_UNROLL;
   frame->copies += frame->turns > 1 && ct_ir_position(f->ir) != frame->position;
   if (frame->copies > most) {
-    front_refuse(
-        L,
-        "the condition of this while is known while tracing, and more than %I iterations put code "
-        "into the kernel; write dynamic(n) for the limit to keep the loop, or allow more "
-        "unrolling: kernel(fn, {max_unroll = n})",
-        (LUAI_UACINT)most);
+    front_refuse(L,
+                 "the condition of this while is known while tracing, and more than %I "
+                 "iterations put code into the kernel; write dynamic(n) for the limit to keep the "
+                 "loop, or allow more unrolling: kernel(fn, {max_unroll = n})",
+                 (LUAI_UACINT)most);
   }
 }
 

@@ -255,11 +255,10 @@ void box_begin_record(lua_State *L, Front *f, int idx, int value, CtVal op) {
 /* --- binding ------------------------------------------------------------------------------------------------ */
 
 int record_fail_shape(lua_State *L, const char *name, const char *what) {
-  return front_refuse(
-      L,
-      "'%s' %s on one path but not on the other; give tables the same keys on every "
-      "path",
-      name, what);
+  return front_refuse(L,
+                      "'%s' %s on one path but not on the other; give tables the same keys on "
+                      "every path",
+                      name, what);
 }
 
 static void check_keys(lua_State *L, int node, int record, const char *name) {
@@ -298,11 +297,10 @@ void record_store_part(lua_State *L, Front *f, const char *name) {
   } else if (is_node(L, part) && record_is(L, f, value)) {
     store_node(L, f, part, value, name);
   } else if (!lua_rawequal(L, part, value)) {
-    front_refuse(
-        L,
-        "'%s' is %s on one path but %s on another; a run-time branch can only choose between "
-        "numbers, booleans, and tables of these that the kernel made",
-        name, diag_push_kind(L, part), diag_push_kind(L, value));
+    front_refuse(L,
+                 "'%s' is %s on one path but %s on another; a run-time branch can only choose "
+                 "between numbers, booleans, and tables of these that the kernel made",
+                 name, diag_push_kind(L, part), diag_push_kind(L, value));
   }
   lua_settop(L, part - 1);
 }

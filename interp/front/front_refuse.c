@@ -137,11 +137,10 @@ static const char *push_title(lua_State *L, const Refusal *row) {
 }
 
 static int fail_called(lua_State *L, const Refusal *row) {
-  return front_refuse(
-      L,
-      "%s runs once in a kernel, while it is traced: its result would be one constant, the "
-      "same for all threads and launches; %s",
-      push_title(L, row), row->instead);
+  return front_refuse(L,
+                      "%s runs once in a kernel, while it is traced: its result would be one "
+                      "constant, the same for all threads and launches; %s",
+                      push_title(L, row), row->instead);
 }
 
 /* Stands in for a function of a library: upvalue 1. Upvalues 2 and 3: the first row and how many. */

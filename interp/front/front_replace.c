@@ -35,10 +35,8 @@ static int yields(lua_State *L) {
   Front *f = front_of(L);
   for (const Frame *frame = front_co(f, L)->top; frame != NULL; frame = frame->parent) {
     if (frame->runtime || frame->pending) {
-      return front_refuse(
-          L,
-          "coroutine.yield inside a run-time if or loop; yield outside of it, and pass the value "
-          "on");
+      return front_refuse(L, "coroutine.yield inside a run-time if or loop; yield outside of it, "
+                             "and pass the value on");
     }
   }
   return lua_yield(L, lua_gettop(L));

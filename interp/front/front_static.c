@@ -114,11 +114,10 @@ static void check(lua_State *L, Search *s, const char *what, const char *verb) {
   const char *own = look(L, s);
   const char *inner = own == NULL ? look_deeper(L, s) : NULL;
   if (own != NULL || inner != NULL) {
-    front_refuse(
-        L,
-        "static_fn: %s %s %s; the function runs once, while tracing: %s what is known then, or "
-        "call it without static_fn",
-        what, own != NULL ? "is" : "holds", own != NULL ? own : inner, verb);
+    front_refuse(L,
+                 "static_fn: %s %s %s; the function runs once, while tracing: %s what is known "
+                 "then, or call it without static_fn",
+                 what, own != NULL ? "is" : "holds", own != NULL ? own : inner, verb);
   }
 }
 

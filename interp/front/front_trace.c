@@ -70,13 +70,11 @@ static void explain_kept_loop(lua_State *L, const Front *f) {
   }
   int64_t last = (int64_t)((uint64_t)loop->i + (uint64_t)loop->step * loop->left);
   const uint64_t end = (uint64_t)last + (loop->step > 0 ? 1u : UINT64_MAX);
-  lua_pushfstring(
-      L,
-      "\nThe loop over '%s' has %I iterations, so it is not unrolled, and '%s' is a run-time "
-      "value. If "
-      "it must be unrolled, write 'for %s in unroll(%I, %I",
-      loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept, (LUAI_UACINT)loop->i,
-      (LUAI_UACINT)end);
+  lua_pushfstring(L,
+                  "\nThe loop over '%s' has %I iterations, so it is not unrolled, and '%s' is "
+                  "a run-time value. If it must be unrolled, write 'for %s in unroll(%I, %I",
+                  loop->kept, (LUAI_UACINT)loop->left + 1, loop->kept, loop->kept,
+                  (LUAI_UACINT)loop->i, (LUAI_UACINT)end);
   if (loop->step != 1) {
     lua_pushfstring(L, ", %I", (LUAI_UACINT)loop->step);
     lua_concat(L, 2);

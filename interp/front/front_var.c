@@ -144,17 +144,16 @@ static int fail_frozen(lua_State *L, Front *f, int x, int old, int value) {
     if (record_is(L, f, old) && record_is(L, f, value)) {
       front_learn_kind(L, f, box_number(L, box, x), LEARNT_RECORD);
     }
-    return front_refuse(
-        L,
-        "'%s' is given another table under a run-time condition, but one of the two is "
-        "not made by the kernel; copy it inside the kernel first",
-        box_name(L, x));
+    return front_refuse(L,
+                        "'%s' is given another table under a run-time condition, but one of "
+                        "the two is not made by the kernel; copy it inside the kernel first",
+                        box_name(L, x));
   }
-  return front_refuse(
-      L,
-      "'%s' holds %s and is assigned under a run-time condition; a run-time branch can only "
-      "choose between numbers, booleans, and tables that the kernel made",
-      box_name(L, x), diag_push_kind(L, old));
+  return front_refuse(L,
+                      "'%s' holds %s and is assigned under a run-time condition; a run-time "
+                      "branch can only choose between numbers, booleans, and tables that the "
+                      "kernel made",
+                      box_name(L, x), diag_push_kind(L, old));
 }
 
 /* Under no condition that is newer than the record, the name just gets another value. */
@@ -179,11 +178,10 @@ static void assign_record(lua_State *L, Front *f, int x, int value) {
   }
   lua_getiuservalue(L, x, BOX_VALUE);
   if (!record_is(L, f, value)) {
-    front_refuse(
-        L,
-        "'%s' holds a table on one path and is given %s here; give it a table with the same "
-        "keys on every path",
-        box_name(L, x), diag_push_kind(L, value));
+    front_refuse(L,
+                 "'%s' holds a table on one path and is given %s here; give it a table with "
+                 "the same keys on every path",
+                 box_name(L, x), diag_push_kind(L, value));
   }
   if (!lua_rawequal(L, -1, value)) {
     record_bind(L, f, x, value);

@@ -299,11 +299,10 @@ static int find_kernel(lua_State *L) {
   lua_getfield(L, -1, q->name);
   q->kernel = kernel_test(L, -1);
   if (q->kernel == NULL) {
-    return luaL_error(
-        L,
-        "cuttle_kernel: there is no kernel called '%s'; scripts define one with kernel(\"%s\", "
-        "function ...)%s",
-        q->name, q->name, nearest_kernels(L, lua_gettop(L) - 1, q->name));
+    return luaL_error(L,
+                      "cuttle_kernel: there is no kernel called '%s'; scripts define one with "
+                      "kernel(\"%s\", function ...)%s",
+                      q->name, q->name, nearest_kernels(L, lua_gettop(L) - 1, q->name));
   }
   embed_hold(L);
   return 0;

@@ -272,11 +272,10 @@ static int launcher_call(lua_State *L) {
 static int prepare_args(lua_State *L) { /* upvalue 1: configuration */
   int n = lua_gettop(L);
   if (n > MAX_PREPARED) {
-    return diag_error(
-        L,
-        "prepare: %d arguments; a prepared launch holds at most %d. Pass tensors in a "
-        "list, {a, b}, or call k{...}(...) again and again",
-        n, MAX_PREPARED);
+    return diag_error(L,
+                      "prepare: %d arguments; a prepared launch holds at most %d. Pass tensors "
+                      "in a list, {a, b}, or call k{...}(...) again and again",
+                      n, MAX_PREPARED);
   }
   lua_pushinteger(L, n);
   luaL_getmetatable(L, CONFIG_TYPE);

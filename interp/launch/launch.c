@@ -92,12 +92,11 @@ static void check_shared(lua_State *L, const Kernel *k, const LaunchConfig *c, c
 static void check_dependent(lua_State *L, const Kernel *k, const LaunchConfig *c,
                             const Spec *spec) {
   if (c->pdl && !spec->ir.waits_for_grids) {
-    diag_error(
-        L,
-        "%s: with pdl = true it may begin before the previous launch has ended, but it never waits "
-        "for that launch; call grid_dependency_wait() before the first use of what other launches "
-        "read or write",
-        k->name);
+    diag_error(L,
+               "%s: with pdl = true it may begin before the previous launch has ended, but it "
+               "never waits for that launch; call grid_dependency_wait() before the first use of "
+               "what other launches read or write",
+               k->name);
   }
 }
 

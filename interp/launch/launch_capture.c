@@ -98,10 +98,9 @@ static void push_names(lua_State *L, const char *lines, const char *end) {
 /* The names and the IR's bytes, which begin at *at. */
 static CtStatus put_trace(const CtIr *ir, CtText *out, size_t *at, CtErr *err) {
   if (ir->has_addresses) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "capture: the kernel uses tensor_at, and no file can hold all that an address may "
-        "reach; pass the tensors themselves, or in a list");
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "capture: the kernel uses tensor_at, and no file can "
+                   "hold all that an address may reach; pass the tensors themselves, or in a list");
   }
   put_names(ir, out);
   *at = out->len;

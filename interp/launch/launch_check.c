@@ -44,11 +44,10 @@ TapAnswer launch_check_before(Launch *l, CtErr *err) {
     return TAP_OUT;
   }
   if (l->args->device != NULL) {
-    diag_error(
-        l->L,
-        "%s: checks are made on the CPU engine, and the launch is on a CUDA device; run with "
-        "--device=cpu, or use cuttle check",
-        l->args->of->name);
+    diag_error(l->L,
+               "%s: checks are made on the CPU engine, and the launch is on a CUDA device; "
+               "run with --device=cpu, or use cuttle check",
+               l->args->of->name);
   }
   launch_check_watch(l->L, l->config, true);
   return TAP_IN;

@@ -195,12 +195,11 @@ static void check_cluster(lua_State *L, const Kernel *k, const LaunchConfig *c) 
                k->name, (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z, MAX_CLUSTER);
   }
   if (grid.x % n.x != 0 || grid.y % n.y != 0 || grid.z % n.z != 0) {
-    diag_error(
-        L,
-        "%s: grid (%I,%I,%I) is not a multiple of cluster (%I,%I,%I); a grid is made of whole "
-        "clusters, so round each of its extents up",
-        k->name, (LUAI_UACINT)grid.x, (LUAI_UACINT)grid.y, (LUAI_UACINT)grid.z, (LUAI_UACINT)n.x,
-        (LUAI_UACINT)n.y, (LUAI_UACINT)n.z);
+    diag_error(L,
+               "%s: grid (%I,%I,%I) is not a multiple of cluster (%I,%I,%I); a grid is made of "
+               "whole clusters, so round each of its extents up",
+               k->name, (LUAI_UACINT)grid.x, (LUAI_UACINT)grid.y, (LUAI_UACINT)grid.z,
+               (LUAI_UACINT)n.x, (LUAI_UACINT)n.y, (LUAI_UACINT)n.z);
   }
 }
 
@@ -213,12 +212,11 @@ void launch_check_config(lua_State *L, const Kernel *k, const LaunchConfig *c) {
   }
   if (c->grid.y > MAX_GRID_YZ || c->grid.z > MAX_GRID_YZ ||
       (uint64_t)c->grid.x * c->block.x > INT32_MAX) {
-    diag_error(
-        L,
-        "%s: grid (%I,%I,%I); expected at most %d blocks in y and z, and less than 2^31 threads "
-        "in x",
-        k->name, (LUAI_UACINT)c->grid.x, (LUAI_UACINT)c->grid.y, (LUAI_UACINT)c->grid.z,
-        MAX_GRID_YZ);
+    diag_error(L,
+               "%s: grid (%I,%I,%I); expected at most %d blocks in y and z, and less than 2^31 "
+               "threads in x",
+               k->name, (LUAI_UACINT)c->grid.x, (LUAI_UACINT)c->grid.y, (LUAI_UACINT)c->grid.z,
+               MAX_GRID_YZ);
   }
   check_cluster(L, k, c);
   if (c->shared_bytes > MAX_SHARED) {

@@ -85,21 +85,19 @@ static void check_record(lua_State *L, const Kernel *k, const StateRecorder *r,
                k->name);
   }
   if (spec->ir.n_prints > 0) {
-    diag_error(
-        L,
-        "graph: %s has a printf, which is read after each launch, so no graph can record it; "
-        "leave the printf out, or launch the kernel outside the graph",
-        k->name);
+    diag_error(L,
+               "graph: %s has a printf, which is read after each launch, so no graph can "
+               "record it; leave the printf out, or launch the kernel outside the graph",
+               k->name);
   }
   if (r->device == NULL) {
     launch_check_kept(L, a, "graph");
   }
   if (c->check) {
-    diag_error(
-        L,
-        "graph: %s is launched with check, which looks at each launch when it is over; check "
-        "the launch outside the graph, or run the script under 'cuttle check'",
-        k->name);
+    diag_error(L,
+               "graph: %s is launched with check, which looks at each launch when it is over; "
+               "check the launch outside the graph, or run the script under 'cuttle check'",
+               k->name);
   }
 }
 

@@ -85,10 +85,10 @@ static void measure(lua_State *L, int kernel, const LaunchArgs *a, const Arg *ar
   Tensor *t = arg->tensor;
   if (!tensor_begins_at_byte(t)) {
     const char *title = launch_push_title(L, kernel, a, arg);
-    diag_error(
-        L,
-        "%s begins within a byte, of which it would share one half; a kernel's tensor of %s begins at an even element",
-        title, ct_dtypes[t->dtype].name);
+    diag_error(L,
+               "%s begins within a byte, of which it would share one half; a kernel's tensor "
+               "of %s begins at an even element",
+               title, ct_dtypes[t->dtype].name);
   }
   if (t->key_len == 0 && !launch_check_measure(L, t)) {
     CtCx cx = bind_cx(L);
@@ -239,11 +239,10 @@ static void read_arg(lua_State *L, int kernel, LaunchArgs *a, Arg like, int idx)
   if (!read_plain(L, kernel, a, arg, idx) && !launch_read_table(L, kernel, a, arg, idx, read_arg) &&
       !launch_read_object(L, kernel, a, arg, idx)) {
     value_test(L, idx, NULL); /* says where one comes from */
-    diag_error(
-        L,
-        "%s is %s; a tensor, a number, a boolean, a constant such as a layout, or a table of "
-        "these was expected",
-        launch_push_title(L, kernel, a, arg), diag_push_kind(L, idx));
+    diag_error(L,
+               "%s is %s; a tensor, a number, a boolean, a constant such as a layout, or a "
+               "table of these was expected",
+               launch_push_title(L, kernel, a, arg), diag_push_kind(L, idx));
   }
 }
 
@@ -376,11 +375,10 @@ static void write_about(LaunchArgs *a) {
 
 static void check_key(lua_State *L, const LaunchArgs *a) {
   if (a->key.len > LAUNCH_KEY_BYTES) {
-    diag_error(
-        L,
-        "the arguments, modes and captured values of this launch take more than %d bytes; pass or "
-        "capture fewer",
-        LAUNCH_KEY_BYTES);
+    diag_error(L,
+               "the arguments, modes and captured values of this launch take more than %d "
+               "bytes; pass or capture fewer",
+               LAUNCH_KEY_BYTES);
   }
 }
 

@@ -70,11 +70,10 @@ CtStatus launch_maps_new(CtAlloc alloc, const CtIr *ir, LaunchMaps **out, CtErr 
     return CT_OK;
   }
   if (ir->n_maps > LAUNCH_MAX_MAPS) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "kernel '%s' needs %zu tensor maps; at most %d fit its parameters: load tiles of "
-        "one shape, so that they share one",
-        ir->name, ir->n_maps, LAUNCH_MAX_MAPS);
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "kernel '%s' needs %zu tensor maps; at most %d fit its "
+                   "parameters: load tiles of one shape, so that they share one",
+                   ir->name, ir->n_maps, LAUNCH_MAX_MAPS);
   }
   size_t bytes = sizeof(LaunchMaps) + MAX_KEPT * (maps + slots);
   LaunchMaps *m = ct_alloc(alloc, bytes);

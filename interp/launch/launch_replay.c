@@ -48,12 +48,11 @@ static CtStatus check_fit(const CtIr *ir, int min_blocks, const LaunchConfig *co
 static CtStatus check_trust(const Kernel *k, const CtIr *ir, CtErr *err) {
   for (CtVal v = 1; ir->target.is_cuda && !k->is_trusted && v < ir->n_insts; v++) {
     if (ct_inst(ir, v)->op == CT_OP_ESCAPE) {
-      return ct_fail(
-          err, CT_EUNSUPPORTED,
-          "replay: the file of %s contains CUDA C or PTX, which the compiler would get unchanged; "
-          "if you trust who made the file, replay it with --trust, or replay(file, "
-          "{trust = true})",
-          ir->name);
+      return ct_fail(err, CT_EUNSUPPORTED,
+                     "replay: the file of %s contains CUDA C or PTX, which "
+                     "the compiler would get unchanged; if you trust who made the file, replay it "
+                     "with --trust, or replay(file, {trust = true})",
+                     ir->name);
     }
   }
   return CT_OK;

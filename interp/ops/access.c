@@ -30,11 +30,10 @@ CtVal access_offset(lua_State *L, const Tensor *t, CtTuple crd, const char *verb
   CtErr err;
   const CtBuf *buf = &ir->bufs[t->buf];
   if (buf->space == CT_TENSOR) {
-    diag_error(
-        L,
-        "%s %s: elements of tensor memory are not reached one by one; copy them to a fragment, "
-        "as copy(tmem_copy(\"SM100_TMEM_LOAD_32dp32b32x\", acc), src, dst)",
-        verb, t->name != NULL ? t->name : "a tensor");
+    diag_error(L,
+               "%s %s: elements of tensor memory are not reached one by one; copy them to a "
+               "fragment, as copy(tmem_copy(\"SM100_TMEM_LOAD_32dp32b32x\", acc), src, dst)",
+               verb, t->name != NULL ? t->name : "a tensor");
   }
   tensor_within_element(L, t, crd);
   if (ct_ir_offset(ir, tensor_view(t), crd, &offset, &err) != CT_OK) {
@@ -101,12 +100,11 @@ void access_check_threads(lua_State *L, CtLayout thr, CtInt index) {
   diag_try(L, ct_size(&cx, thr, &n, diag_err(L)));
   bool is_role = n.kind == CT_STATIC && n.v < block && is_under_if(ir);
   if (!ct_is_const(n, block) && !is_role && ct_ir_is_thread_number(ir, index)) {
-    diag_error(
-        L,
-        "parallelize: thread layout %s has %I threads but the block has %I; both must be equal, "
-        "unless a run-time 'if' chooses a part of the block, or the index is one such as "
-        "threadIdx.x %% %I",
-        bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block, (LUAI_UACINT)n.v);
+    diag_error(L,
+               "parallelize: thread layout %s has %I threads but the block has %I; both must "
+               "be equal, unless a run-time 'if' chooses a part of the block, or the index is one "
+               "such as threadIdx.x %% %I",
+               bind_layout_text(&cx, thr), (LUAI_UACINT)n.v, (LUAI_UACINT)block, (LUAI_UACINT)n.v);
   }
 }
 

@@ -184,11 +184,10 @@ static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd)
   CtVal offset = access_offset(L, t, crd, "atomic_add");
   const CtBuf *buf = &ir->bufs[t->buf];
   if (t->guard != NULL || (t->is_guarded && t->is_whole)) {
-    diag_error(
-        L,
-        "atomic_add: %s is guarded, and of two elements one may be outside; add them one by one, "
-        "or leave the guard out",
-        tensor_push_title(L, 1));
+    diag_error(L,
+               "atomic_add: %s is guarded, and of two elements one may be outside; add them "
+               "one by one, or leave the guard out",
+               tensor_push_title(L, 1));
   }
   if (ct_buf_is_swizzled(buf) && buf->swizzle.base == 0) {
     diag_error(L,
@@ -197,11 +196,10 @@ static CtVal offset_of_two(lua_State *L, CtIr *ir, const Tensor *t, CtTuple crd)
                tensor_push_title(L, 1));
   }
   if (ct_inst(ir, offset)->facts.div % 2 != 0 || buf->align < 4) {
-    diag_error(
-        L,
-        "atomic_add: two elements of %s at once must begin at an even offset, and this one is "
-        "not known to; write 2 * i for the coordinate, or add them one by one",
-        tensor_push_title(L, 1));
+    diag_error(L,
+               "atomic_add: two elements of %s at once must begin at an even offset, and this "
+               "one is not known to; write 2 * i for the coordinate, or add them one by one",
+               tensor_push_title(L, 1));
   }
   return offset;
 }

@@ -64,13 +64,11 @@ CtComposed access_static_layout(lua_State *L, int idx, const CtCx *cx, const cha
   int64_t lo, hi, size;
   CtErr err;
   if (!ct_composed_is_static(&l)) {
-    diag_error(
-        L,
-        "%s: the shape must be static, but this one holds run-time values; use numbers of the "
-        "script, static(16) or static_mode(t, mode) in the launch, or extents under kernel(name, "
-        "fn, "
-        "{static_shapes = true})",
-        op);
+    diag_error(L,
+               "%s: the shape must be static, but this one holds run-time values; use numbers "
+               "of the script, static(16) or static_mode(t, mode) in the launch, or extents under "
+               "kernel(name, fn, {static_shapes = true})",
+               op);
   }
   if (ct_walk_bounds(l.layout, &lo, &hi, &size, &err) != CT_OK ||
       ct_swizzle_extent(l.swizzle, size == 0 ? 0 : l.offset.v + hi + 1, n_elems, &err) != CT_OK) {
@@ -99,37 +97,34 @@ static void check_shared(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n_
     bytes = INT64_MAX;
   }
   if (bytes > max) {
-    diag_error(
-        L,
-        "shared: the kernel's shared tensors take %I bytes, but a block on %s has %I; make a tile "
-        "smaller",
-        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
+    diag_error(L,
+               "shared: the kernel's shared tensors take %I bytes, but a block on %s has %I; "
+               "make a tile smaller",
+               (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
   }
 }
 
 /* shared(dtype): the memory that the launch gives. */
 static int shared_of_launch(lua_State *L, CtIr *ir, CtDtype dtype) {
   if (ct_dtype_is_packed(dtype)) {
-    return diag_error(
-        L,
-        "shared: the memory of the launch is not of %s, two of which share a byte; write recast(shared(u8), %s)",
-        ct_dtypes[dtype].name, ct_dtypes[dtype].name);
+    return diag_error(L,
+                      "shared: the memory of the launch is not of %s, two of which share a "
+                      "byte; write recast(shared(u8), %s)",
+                      ct_dtypes[dtype].name, ct_dtypes[dtype].name);
   }
   if (ir->smem < (int64_t)ct_value_bytes(dtype)) {
-    return diag_error(
-        L,
-        "shared: without a layout, it is the memory that the launch provides, which has "
-        "%I bytes; pass a layout, or launch with smem = bytes",
-        (LUAI_UACINT)ir->smem);
+    return diag_error(L,
+                      "shared: without a layout, it is the memory that the launch provides, "
+                      "which has %I bytes; pass a layout, or launch with smem = bytes",
+                      (LUAI_UACINT)ir->smem);
   }
   CtView view = ct_ir_shared_of_launch(ir, dtype);
   CtDtype before = ir->failed ? dtype : ir->bufs[view.buf].dtype;
   if (before != dtype) {
-    return diag_error(
-        L,
-        "shared: the memory that the launch provides is already a tensor of %s; %s was "
-        "requested",
-        ct_dtypes[before].name, ct_dtypes[dtype].name);
+    return diag_error(L,
+                      "shared: the memory that the launch provides is already a tensor of %s; "
+                      "%s was requested",
+                      ct_dtypes[before].name, ct_dtypes[dtype].name);
   }
   access_push_declared(L, ir, view);
   return 1;
@@ -247,11 +242,10 @@ static int declare_own(lua_State *L, const char *op, bool is_local) {
   CtDtype dtype = bind_to_dtype(L, 1, op);
   CtComposed l = access_static_layout(L, 2, &cx, op, &n);
   if (l.is_swizzled) {
-    diag_error(
-        L,
-        "%s: %s is swizzled, which only shared memory needs: registers have no banks; use the "
-        "layout below the swizzle",
-        op, bind_composed_text(&cx, &l));
+    diag_error(L,
+               "%s: %s is swizzled, which only shared memory needs: registers have no banks; "
+               "use the layout below the swizzle",
+               op, bind_composed_text(&cx, &l));
   }
   if (is_local) {
     check_local(L, &cx, dtype, l.layout, n);

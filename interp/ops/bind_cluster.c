@@ -37,18 +37,16 @@ static int lang_map_shared_rank(lua_State *L) { /* tensor, rank */
   const Tensor *t = tensor_test(L, 1);
   int size = (int)ct_ir_cluster_size(ir);
   if (t->space != CT_SHARED || ir->bufs[view.buf].remote != 0 || t->is_guarded) {
-    return diag_error(
-        L,
-        "map_shared_rank: %s is not the block's own shared memory; write map_shared_rank(s, rank) of "
-        "a tensor made by shared",
-        tensor_push_title(L, 1));
+    return diag_error(L,
+                      "map_shared_rank: %s is not the block's own shared memory; write "
+                      "map_shared_rank(s, rank) of a tensor made by shared",
+                      tensor_push_title(L, 1));
   }
   if (ir->target.is_cuda && ir->target.sm < 90) {
-    return diag_error(
-        L,
-        "map_shared_rank: other blocks' shared memory needs compute capability 9.0, but %s "
-        "has %d.%d; run it on the CPU engine",
-        ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
+    return diag_error(L,
+                      "map_shared_rank: other blocks' shared memory needs compute capability "
+                      "9.0, but %s has %d.%d; run it on the CPU engine",
+                      ir->target.name, ir->target.sm / 10, ir->target.sm % 10);
   }
   (void)value_settle(L, 2);
   if (lua_type(L, 2) == LUA_TNUMBER) {
@@ -80,11 +78,10 @@ const Tensor *bind_to_receiver(lua_State *L, int idx, const CtIr *ir, const char
 CtVal bind_to_rank(lua_State *L, int idx, const CtIr *ir, const char *op) {
   int size = (int)ct_ir_cluster_size(ir);
   if (size == 1) {
-    diag_error(
-        L,
-        "%s: the launch has no clusters, so there is no other block to store to; launch with "
-        "{cluster = n}, or write to the tensor",
-        op);
+    diag_error(L,
+               "%s: the launch has no clusters, so there is no other block to store to; launch "
+               "with {cluster = n}, or write to the tensor",
+               op);
   }
   (void)value_settle(L, idx);
   if (lua_type(L, idx) == LUA_TNUMBER) {

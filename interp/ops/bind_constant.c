@@ -33,10 +33,8 @@ static int lang_constant(lua_State *L) { /* dtype, table, layout */
   diag_take_args(L, "constant", 3);
   CtDtype dtype = bind_to_dtype(L, 1, "constant");
   if (tensor_test(L, 2) != NULL) {
-    return diag_error(
-        L,
-        "constant: a table of numbers expected, got a tensor; call t:totable() before the launch, "
-        "or pass the tensor as an argument");
+    return diag_error(L, "constant: a table of numbers expected, got a tensor; call t:totable() "
+                         "before the launch, or pass the tensor as an argument");
   }
   const void *elements = tensor_read_table(L, "constant", dtype, &cx, &layout);
   check_layout(L, &cx, layout);
@@ -45,12 +43,11 @@ static int lang_constant(lua_State *L) { /* dtype, table, layout */
     return luaL_error(L, "not enough memory");
   }
   if (ct_ir_constant_bytes(ir) > MAX_BYTES) {
-    return diag_error(
-        L,
-        "constant: %s of %s makes the kernel's constants %I bytes; a GPU has %d; pass "
-        "the data as a tensor",
-        bind_layout_text(&cx, layout), ct_dtypes[dtype].name, (LUAI_UACINT)ct_ir_constant_bytes(ir),
-        MAX_BYTES);
+    return diag_error(L,
+                      "constant: %s of %s makes the kernel's constants %I bytes; a GPU has %d; "
+                      "pass the data as a tensor",
+                      bind_layout_text(&cx, layout), ct_dtypes[dtype].name,
+                      (LUAI_UACINT)ct_ir_constant_bytes(ir), MAX_BYTES);
   }
   tensor_push_kernel(L, dtype, CT_CONSTANT, view, front_serial(L));
   return 1;

@@ -140,18 +140,16 @@ static void check_address(const Code *c, const char *name) {
   lua_State *L = c->L;
   const Tensor *t = tensor_check(L, -1, c->op);
   if (t->space == CT_REGISTER) {
-    diag_error(
-        L,
-        "%s: operand '%s' is a tensor in registers, which have no address; pass its elements as "
-        "values",
-        c->op, name);
+    diag_error(L,
+               "%s: operand '%s' is a tensor in registers, which have no address; pass its "
+               "elements as values",
+               c->op, name);
   }
   if (t->is_guarded) {
-    diag_error(
-        L,
-        "%s: operand '%s' is guarded, but the source would bypass the guard; pass the unguarded "
-        "tensor, and test the coordinate",
-        c->op, name);
+    diag_error(L,
+               "%s: operand '%s' is guarded, but the source would bypass the guard; pass the "
+               "unguarded tensor, and test the coordinate",
+               c->op, name);
   }
 }
 

@@ -176,11 +176,10 @@ static int domain_offset(lua_State *L) {
   CtTuple crd = bind_to_tuple(L, 1, &g.cx, "domain_offset");
   const Tensor *t = tensor_check_live(L, 2, "domain_offset");
   if (t->at == NULL) {
-    return diag_error(
-        L,
-        "domain_offset: %s is not a tensor of coordinates, as tma_tensor and identity_tensor make "
-        "them; for a tensor with memory, use a tile or a slice",
-        tensor_push_title(L, 2));
+    return diag_error(L,
+                      "domain_offset: %s is not a tensor of coordinates, as tma_tensor and "
+                      "identity_tensor make them; for a tensor with memory, use a tile or a slice",
+                      tensor_push_title(L, 2));
   }
   tensor_push_coords(L, t, t->layout, coordinate_at(L, &g, t, crd));
   return 1;

@@ -170,10 +170,9 @@ static CtStatus copy_elements(lua_State *L, const CtCx *cx, const Tensor *src, c
                       (size_t)ct_dtype_span(src->dtype, n), err);
   }
   if (s->taps.recorder != NULL) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "graph: copy can be recorded only between two tensors that have the same compact layout "
-        "and share no memory; copy these in a kernel");
+    return ct_fail(err, CT_EINVAL,
+                   "graph: copy can be recorded only between two tensors that "
+                   "have the same compact layout and share no memory; copy these in a kernel");
   }
   return copy_there(L, src, dst) ? CT_OK : copy_on_host(src, dst, err);
 }

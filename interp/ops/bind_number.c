@@ -160,11 +160,10 @@ static int lang_bitcast(lua_State *L) {
   CtDtype type = bind_to_dtype(L, 2, "bitcast");
   CtIr *ir = front_here(L, "bitcast");
   if (!value_test(L, 1, &v)) {
-    return diag_error(
-        L,
-        "bitcast: %s has no type, so its width is not known; expected a run-time value, like "
-        "f32(x)",
-        diag_push_kind(L, 1));
+    return diag_error(L,
+                      "bitcast: %s has no type, so its width is not known; expected a run-time "
+                      "value, like f32(x)",
+                      diag_push_kind(L, 1));
   }
   v = value_shown(L, v);
   CtDtype is = (CtDtype)ct_inst(ir, v)->type;

@@ -371,11 +371,10 @@ static CtLayout only_mode(lua_State *L, const CtCx *cx, const Tensor *t) {
   CtLayout l = t->layout;
   l = !ct_is_leaf(l.shape) && l.shape->rank == 1 ? ct_mode(l, 0) : l;
   if (!ct_is_leaf(l.shape)) {
-    diag_error(
-        L,
-        "slice: %s has layout %s; first and last need a tensor with one mode; write t(_, j), or "
-        "use a tile",
-        tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
+    diag_error(L,
+               "slice: %s has layout %s; first and last need a tensor with one mode; write "
+               "t(_, j), or use a tile",
+               tensor_push_title(L, 1), bind_layout_text(cx, t->layout));
   }
   return l;
 }

@@ -24,19 +24,18 @@ static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
   CtCx cx = bind_enter(L);
   int64_t n = ct_dtype_pitch(to) / ct_dtype_pitch(t->dtype);
   if (t->guard != NULL) {
-    return diag_error(
-        L,
-        "recast: %s is a guarded part, which may overhang; recast the whole tensor and "
-        "cut the part from guard(recast(t, %s))",
-        tensor_push_title(L, 1), ct_dtypes[to].name);
+    return diag_error(L,
+                      "recast: %s is a guarded part, which may overhang; recast the whole "
+                      "tensor and cut the part from guard(recast(t, %s))",
+                      tensor_push_title(L, 1), ct_dtypes[to].name);
   }
   if (t->is_whole && n > 1 && !is_multiple(&cx, t->layout, n)) {
-    return diag_error(
-        L,
-        "recast: %s is guarded, and %s is not known to have a multiple of %I adjacent elements "
-        "of %s, which one of %s needs; pad the tensor, or leave the guard out",
-        tensor_push_title(L, 1), bind_layout_text(&cx, t->layout), (LUAI_UACINT)n,
-        ct_dtypes[t->dtype].name, ct_dtypes[to].name);
+    return diag_error(L,
+                      "recast: %s is guarded, and %s is not known to have a multiple of %I "
+                      "adjacent elements of %s, which one of %s needs; pad the tensor, or leave "
+                      "the guard out",
+                      tensor_push_title(L, 1), bind_layout_text(&cx, t->layout), (LUAI_UACINT)n,
+                      ct_dtypes[t->dtype].name, ct_dtypes[to].name);
   }
   traced_recast(L, t, to);
   Tensor *made = tensor_test(L, -1);

@@ -56,11 +56,10 @@ static Mbarrier *push_mbarrier(lua_State *L, Mbarrier m) {
 static void check_shared_room(lua_State *L, const CtIr *ir, int64_t n) {
   int64_t bytes = ct_ir_shared_bytes(ir) + n * 8, max = (int64_t)ir->target.shared_max;
   if (bytes > max) {
-    diag_error(
-        L,
-        "mbarrier: with these barriers the kernel's shared memory is %I bytes, but a block on "
-        "%s has %I; make a tile smaller",
-        (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
+    diag_error(L,
+               "mbarrier: with these barriers the kernel's shared memory is %I bytes, but a "
+               "block on %s has %I; make a tile smaller",
+               (LUAI_UACINT)bytes, ir->target.name, (LUAI_UACINT)max);
   }
 }
 
@@ -70,10 +69,8 @@ static int lang_mbarrier(lua_State *L) { /* n, count */
   int count = bind_to_index(L, 2, 1, MAX_COUNT, "mbarrier", "number of arrivals");
   call_need_sm(L, ir, "mbarrier", 80);
   if (ir->cur != 1) {
-    return diag_error(
-        L,
-        "mbarrier: every thread must reach its declaration; put it at the top level of the kernel, "
-        "outside run-time ifs and loops");
+    return diag_error(L, "mbarrier: every thread must reach its declaration; put it at the top "
+                         "level of the kernel, outside run-time ifs and loops");
   }
   check_shared_room(L, ir, n);
   uint32_t buf = ct_ir_mbarrier(ir, n, (uint32_t)count);
@@ -178,11 +175,10 @@ static CtVal bytes_of_tensors(lua_State *L, const char *op) {
     }
     const Tensor *t = tensor_check_live(L, i, op);
     if (t->space != CT_SHARED || t->at != NULL) {
-      diag_error(
-          L,
-          "%s: %s is not in shared memory; pass the tensor that tma_load fills, or the number of "
-          "bytes",
-          op, tensor_push_title(L, i));
+      diag_error(L,
+                 "%s: %s is not in shared memory; pass the tensor that tma_load fills, or the "
+                 "number of bytes",
+                 op, tensor_push_title(L, i));
     }
     diag_check(L, ct_size(&cx, t->layout, &n, &err), &err);
     if (!ct_is_static(n)) {
@@ -408,11 +404,10 @@ static int lang_named_barrier(lua_State *L) { /* id, threads */
     (void)bind_to_index(L, 1, 1, MAX_NAMED, "named_barrier", "number");
   }
   if (threads < 32 || threads % 32 != 0 || threads > ct_ceildiv(block, 32) * 32) {
-    return diag_error(
-        L,
-        "named_barrier: %I threads; whole warps of the block meet there, so a multiple "
-        "of 32 up to %I was expected",
-        (LUAI_UACINT)threads, (LUAI_UACINT)ct_ceildiv(block, 32) * 32);
+    return diag_error(L,
+                      "named_barrier: %I threads; whole warps of the block meet there, so a "
+                      "multiple of 32 up to %I was expected",
+                      (LUAI_UACINT)threads, (LUAI_UACINT)ct_ceildiv(block, 32) * 32);
   }
   Named *b = lua_newuserdatauv(L, sizeof *b, 0);
   *b = (Named){.serial = front_serial(L), .threads = threads};

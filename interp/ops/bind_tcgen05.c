@@ -37,11 +37,10 @@ static void check_columns(lua_State *L, const CtIr *ir, CtDtype dtype, int64_t n
   }
   int64_t n = ct_buf_columns(&buf), all = ct_ir_tmem_columns(ir, UINT32_MAX) + n;
   if (all > CT_TMEM_COLUMNS) {
-    diag_error(
-        L,
-        "tmem: the kernel's tensors take %I columns of tensor memory, a power of two each, but a "
-        "block has %d; make a tile smaller",
-        (LUAI_UACINT)all, CT_TMEM_COLUMNS);
+    diag_error(L,
+               "tmem: the kernel's tensors take %I columns of tensor memory, a power of two "
+               "each, but a block has %d; make a tile smaller",
+               (LUAI_UACINT)all, CT_TMEM_COLUMNS);
   } else if (newest(ir) != 0 && ct_buf_columns(last) < n) {
     diag_error(L,
                "tmem: this tensor takes %I columns, more than the one before it (%I); a block may "

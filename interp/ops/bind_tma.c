@@ -43,11 +43,10 @@ static int lang_tma_tensor(lua_State *L) { /* tensor[, {promotion =}] */
                       tensor_push_title(L, 1));
   }
   if (t->guard != NULL && t->guard->n > 0) {
-    return diag_error(
-        L,
-        "tma_tensor: %s is a part of a guarded tensor; call tma_tensor with the whole "
-        "tensor and tile the result: elements outside are clipped",
-        tensor_push_title(L, 1));
+    return diag_error(L,
+                      "tma_tensor: %s is a part of a guarded tensor; call tma_tensor with the "
+                      "whole tensor and tile the result: elements outside are clipped",
+                      tensor_push_title(L, 1));
   }
   const CtTmaSource source = {view, to_promotion(L, 2)};
   diag_try(L, ct_identity(&cx, t->layout.shape, &coords, diag_err(L)));
@@ -156,11 +155,10 @@ static int send(lua_State *L, CtIr *ir) {
   uint32_t bar;
   CtVal slot;
   if (lua_gettop(L) != 4) {
-    diag_error(
-        L,
-        "tma_store: %d arguments, one of them an mbarrier; tma_store(src, dst, mbarrier, rank) "
-        "stores to another block of the cluster",
-        lua_gettop(L));
+    diag_error(L,
+               "tma_store: %d arguments, one of them an mbarrier; tma_store(src, dst, "
+               "mbarrier, rank) stores to another block of the cluster",
+               lua_gettop(L));
   }
   call_need_sm(L, ir, "tma_store", 90);
   CtView from = access_view(L, 1, "tma_store");

@@ -45,11 +45,10 @@ void call_need_sm(lua_State *L, const CtIr *ir, const char *op, int sm) {
   int have = ir->target.sm;
   if (sm == CALL_TCGEN05) {
     if (ir->target.is_cuda && !ct_sm_has_tcgen05(have)) {
-      diag_error(
-          L,
-          "%s: it needs sm_100a, sm_100f, sm_103a or sm_110a, but the kernel is compiled for "
-          "sm_%d; the CPU engine runs it",
-          op, have);
+      diag_error(L,
+                 "%s: it needs sm_100a, sm_100f, sm_103a or sm_110a, but the kernel is "
+                 "compiled for sm_%d; the CPU engine runs it",
+                 op, have);
     }
     return;
   }

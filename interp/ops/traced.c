@@ -21,11 +21,10 @@ const CtAtom *traced_copy_atom(lua_State *L, int idx, const char *op, CtDtype *d
   if (atom == NULL || atom->kind != CT_ATOM_COPY) {
     diag_type_error(L, idx, op, "a tiled copy, or an atom of copies,");
   } else if (*dtype == CT_VOID) {
-    diag_error(
-        L,
-        "%s: %s does not say which elements it copies; write atom(\"%s\", f16), or what type "
-        "they have",
-        op, atom->name, atom->name);
+    diag_error(L,
+               "%s: %s does not say which elements it copies; write atom(\"%s\", f16), or what "
+               "type they have",
+               op, atom->name, atom->name);
   }
   return atom;
 }

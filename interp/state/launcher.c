@@ -35,11 +35,10 @@ static CtStatus read_number(const CuttleState *s, const Launcher *l, const char 
                             CtErr *err) {
   const char *text = value_of(s, name);
   if (text == NULL) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "launcher: %s is not set, though other variables of %s are; set %s, %s and %s, or "
-        "none of them",
-        name, l->name, l->rank, l->size, l->local);
+    return ct_fail(err, CT_EINVAL,
+                   "launcher: %s is not set, though other variables of %s are; "
+                   "set %s, %s and %s, or none of them",
+                   name, l->name, l->rank, l->size, l->local);
   }
   double v = -1;
   CtStatus status = ct_env_number(name, text, 0, INT_MAX, true, &v, err);
@@ -56,10 +55,10 @@ static CtStatus check_below(const char *a_name, int a, const char *b_name, int b
 
 static CtStatus check_local(const Launcher *l, const StateLauncher *out, CtErr *err) {
   if (out->local_size > out->size) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "launcher: %s is %d and %s is %d; a machine has no more processes than there are",
-        l->local_size, out->local_size, l->size, out->size);
+    return ct_fail(err, CT_EINVAL,
+                   "launcher: %s is %d and %s is %d; a machine has no more "
+                   "processes than there are",
+                   l->local_size, out->local_size, l->size, out->size);
   }
   return out->local_size > 0
              ? check_below(l->local, out->local, l->local_size, out->local_size, err)

@@ -9,11 +9,10 @@ void state_host_uses(lua_State *L, const char *op) {
   CuttleState *s = state_of(L);
   s->n_host++;
   if (s->taps.recorder != NULL) {
-    diag_error(
-        L,
-        "graph: %s uses a tensor's memory on the host while a graph is recorded, and nothing "
-        "has run yet; do it before graph(...) or after the graph's launch",
-        op == NULL ? "an element" : op);
+    diag_error(L,
+               "graph: %s uses a tensor's memory on the host while a graph is recorded, and "
+               "nothing has run yet; do it before graph(...) or after the graph's launch",
+               op == NULL ? "an element" : op);
   }
 }
 
@@ -32,11 +31,10 @@ void state_await_device(lua_State *L, const CtDevice *device) {
 
 void state_host_waits(lua_State *L, const char *op) {
   if (state_of(L)->taps.recorder != NULL) {
-    diag_error(
-        L,
-        "graph: %s waits for launches while a graph is recorded, and nothing runs yet; do it "
-        "before graph(...) or after the graph's launch",
-        op);
+    diag_error(L,
+               "graph: %s waits for launches while a graph is recorded, and nothing runs yet; "
+               "do it before graph(...) or after the graph's launch",
+               op);
   }
 }
 

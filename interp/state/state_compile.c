@@ -42,11 +42,10 @@ CtStatus state_compile(CuttleState *s, const CtNvrtcJob *job, bool is_cached, Ct
                        CtErr *err) {
   CtCache cache;
   if (s->options.sandbox != 0 && !s->emit.is_limited && !has_cuda(s)) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "%s: a sandbox on the CPU engine compiles no CUDA C: NVRTC's time and memory have no "
-        "limit; launch the kernel, or look at its source",
-        job->name);
+    return ct_fail(err, CT_EINVAL,
+                   "%s: a sandbox on the CPU engine compiles no CUDA C: NVRTC's "
+                   "time and memory have no limit; launch the kernel, or look at its source",
+                   job->name);
   }
   bool before = ct_env_ignore(s->options.no_environment != 0);
   CtStatus status = ct_cache_init(&cache, err);

@@ -25,11 +25,10 @@ static int parse_number(const char *text, const char *prefix, size_t n) {
 static CtStatus parse_virtual(const char *text, int *n, CtErr *err) {
   *n = parse_number(text, "cpu:", 4);
   if (*n < 1 || *n > STATE_MAX_VIRTUAL) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "device: '%.40s' is unknown; cpu:N are N virtual devices of the CPU engine, 1 to "
-        "%d",
-        text, STATE_MAX_VIRTUAL);
+    return ct_fail(err, CT_EINVAL,
+                   "device: '%.40s' is unknown; cpu:N are N virtual devices of "
+                   "the CPU engine, 1 to %d",
+                   text, STATE_MAX_VIRTUAL);
   }
   return CT_OK;
 }

@@ -156,11 +156,10 @@ static int full(lua_State *L) {
 /* arange(dtype, shape|layout[, start = 0[, step = 1]]): t[i] = start + i * step. */
 static int arange(lua_State *L) {
   if (lua_gettop(L) > 4) {
-    return diag_error(
-        L,
-        "arange: %d arguments; arange(dtype, shape, start, step) was expected, 1 to 48 "
-        "being arange(i32, 48, 1)",
-        lua_gettop(L));
+    return diag_error(L,
+                      "arange: %d arguments; arange(dtype, shape, start, step) was expected, 1 "
+                      "to 48 being arange(i32, 48, 1)",
+                      lua_gettop(L));
   }
   lua_settop(L, 4);
   const Tensor *t = push_tensor(L, "arange");

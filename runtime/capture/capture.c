@@ -222,11 +222,10 @@ static CtStatus check_header(const unsigned char *p, size_t n, CtErr *err) {
                    (unsigned long long)version, CT_CAPTURE_VERSION);
   }
   if (get_fixed(p + 16) != fingerprint()) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "replay: file of version %d with other fields than this library's; replay it with "
-        "the library that captured it",
-        CT_CAPTURE_VERSION);
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "replay: file of version %d with other fields than this "
+                   "library's; replay it with the library that captured it",
+                   CT_CAPTURE_VERSION);
   }
   return CT_OK;
 }

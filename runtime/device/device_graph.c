@@ -59,11 +59,10 @@ CtStatus ct_device_refuse(CtDevice *d, CtStream stream, const char *what, CtErr 
   if (!ct_device_is_capturing(d, stream)) {
     return CT_OK;
   }
-  return ct_fail(
-      err, CT_EINVAL,
-      "graph: %s cannot be recorded, as nothing runs before the graph is launched; do it "
-      "before the recording or after a launch of the graph",
-      what);
+  return ct_fail(err, CT_EINVAL,
+                 "graph: %s cannot be recorded, as nothing runs before the graph "
+                 "is launched; do it before the recording or after a launch of the graph",
+                 what);
 }
 
 /* {====== Memory while a stream is being captured ====== */
@@ -256,11 +255,10 @@ static bool has_graphs(const CtCuda *cu) {
 
 static CtStatus check_begin(CtDevice *d, CtErr *err) {
   if (!has_graphs(d->cu)) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "graph: the driver, for CUDA %d.%d, is too old; graphs need one for CUDA 11.4 or "
-        "later",
-        d->cu->version / 1000, d->cu->version % 1000 / 10);
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "graph: the driver, for CUDA %d.%d, is too old; graphs "
+                   "need one for CUDA 11.4 or later",
+                   d->cu->version / 1000, d->cu->version % 1000 / 10);
   }
   if (d->capture != NULL) {
     return ct_fail(err, CT_EINVAL,

@@ -421,13 +421,12 @@ static CtStatus check_resident(CtFunction *f, const CtLaunch *l, CtErr *err) {
   if (s != CT_OK || wanted <= n) {
     return s;
   }
-  return ct_fail(
-      err, CT_EINVAL,
-      "launch: a cooperative grid of %llu blocks; '%s' runs at most %llu blocks of kernel "
-      "'%s' at once. Launch at most that many, and let each do several parts of the "
-      "work",
-      (unsigned long long)wanted, f->module->device->info.name, (unsigned long long)n,
-      f->label->name);
+  return ct_fail(err, CT_EINVAL,
+                 "launch: a cooperative grid of %llu blocks; '%s' runs at most "
+                 "%llu blocks of kernel '%s' at once. Launch at most that many, and let each do "
+                 "several parts of the work",
+                 (unsigned long long)wanted, f->module->device->info.name, (unsigned long long)n,
+                 f->label->name);
 }
 
 static void note_launch(CtDevice *d, const CtFunction *f, CtStream stream) {

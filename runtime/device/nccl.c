@@ -219,11 +219,10 @@ CtStatus ct_nccl_settle(CtNccl *n, CtComm *const *comms, int count, const char *
       return ct_nccl_fail(n, CT_EINTERRUPTED, err, "nccl: %s: interrupted", what);
     }
     if (passed > ct_nccl_ns(seconds)) {
-      return ct_nccl_fail(
-          n, CT_EDEVICE, err,
-          "nccl: rank %d: %s: the other ranks did not join it within %.1f s; one of "
-          "them may have ended, or be at another line",
-          busy->world, what, (double)passed * 1e-9);
+      return ct_nccl_fail(n, CT_EDEVICE, err,
+                          "nccl: rank %d: %s: the other ranks did not join it "
+                          "within %.1f s; one of them may have ended, or be at another line",
+                          busy->world, what, (double)passed * 1e-9);
     }
     ct_nccl_nap(begun);
     s = find_busy(n, comms, count, what, &busy, err);

@@ -390,12 +390,11 @@ static CtStatus gather(const CtNccl *n, const CtNcclCall *calls, int n_calls, Gr
     s = add_call(n, g, &calls[i], err);
   }
   if (s == CT_OK && g->n_recorded > 0 && g->n_recorded < n_calls) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "%s: a graph of one device is being recorded, but the call is of several; record all ranks "
-        "at once, with graph(function() m:run(...) end), or call it outside of the "
-        "graph",
-        ct_nccl_ops[calls[0].op]);
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "%s: a graph of one device is being recorded, but the "
+                   "call is of several; record all ranks at once, with graph(function() "
+                   "m:run(...) end), or call it outside of the graph",
+                   ct_nccl_ops[calls[0].op]);
   }
   return s;
 }

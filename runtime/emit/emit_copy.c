@@ -227,11 +227,10 @@ static void copy_body(CtEmit *e, const CtEmitEach *each) {
   CtEmitNest nest = {.e = e, .loc = each->inst->loc};
   const char *chosen = each->n_views == 3 ? predicate(e, each) : NULL;
   if (t->atom != NULL && each->vec != t->vec) {
-    ct_emit_fail(
-        e, each->inst->loc, CT_EUNSUPPORTED,
-        "copy: the shapes of '%s' and '%s' split the elements that %s copies at once; give "
-        "both tensors the same modes",
-        each->op[CT_EACH_SRC].base, each->op[CT_EACH_DST].base, t->atom->name);
+    ct_emit_fail(e, each->inst->loc, CT_EUNSUPPORTED,
+                 "copy: the shapes of '%s' and '%s' split "
+                 "the elements that %s copies at once; give both tensors the same modes",
+                 each->op[CT_EACH_SRC].base, each->op[CT_EACH_DST].base, t->atom->name);
   }
   ct_emit_enter_when(&nest, t->zero_fill ? NULL : chosen);
   ct_emit_begin(e, each->inst->loc);

@@ -106,17 +106,17 @@ static const char *name_tcgen05(const Wgmma *g) {
    at these addresses they are. */
 static void make_scaled(Wgmma *g) {
   int ids = 4 - g->atom->vec;
-  ct_text_printf(
-      &g->e->functions,
-      "static __device__ __forceinline__ void %s(\n    unsigned c, unsigned long long a, unsigned long "
-      "long b, unsigned sfa, int i,\n    unsigned sfb, int j, bool accumulate) {\n"
-      "  unsigned word = 0x%xu | (j & %d) << 4 | (i & %d) << 29;\n"
-      "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%6, 0;\\n\"\n"
-      "               \"%s [%%0], %%1, %%2, %%3, [%%4], [%%5], p;\\n}\"\n"
-      "               :: \"r\"(c), \"l\"(a), \"l\"(b), \"r\"(word), \"r\"(%s<4>(sfa, i)),\n"
-      "                  \"r\"(%s<4>(sfb, j)), \"r\"((int)accumulate) : \"memory\");\n}\n",
-      g->function, ct_atom_instruction_word(g->atom, false, false), ids & 3, ids & 3, g->atom->ptx,
-      ct_emit_help(g->e, CT_HELP_TMEM_AT), ct_emit_help(g->e, CT_HELP_TMEM_AT));
+  ct_text_printf(&g->e->functions,
+                 "static __device__ __forceinline__ void %s(\n    unsigned c, "
+                 "unsigned long long a, unsigned long long b, unsigned sfa, int i,\n    unsigned "
+                 "sfb, int j, bool accumulate) {\n  unsigned word = 0x%xu | (j & %d) << 4 | (i & "
+                 "%d) << 29;\n  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%6, 0;\\n\"\n  "
+                 "             \"%s [%%0], %%1, %%2, %%3, [%%4], [%%5], p;\\n}\"\n               "
+                 ":: \"r\"(c), \"l\"(a), \"l\"(b), \"r\"(word), \"r\"(%s<4>(sfa, i)),\n           "
+                 "       \"r\"(%s<4>(sfb, j)), \"r\"((int)accumulate) : \"memory\");\n}\n",
+                 g->function, ct_atom_instruction_word(g->atom, false, false), ids & 3, ids & 3,
+                 g->atom->ptx, ct_emit_help(g->e, CT_HELP_TMEM_AT),
+                 ct_emit_help(g->e, CT_HELP_TMEM_AT));
 }
 
 /* tcgen05.mma... [sums], a, b, instruction descriptor, p; */
@@ -131,17 +131,15 @@ static void make_tcgen05(Wgmma *g) {
     make_scaled(g);
     return;
   }
-  ct_text_printf(
-      out,
-      "static __device__ __forceinline__ void %s(\n    unsigned c, %s a, unsigned long long "
-      "b, bool accumulate) {\n"
-      "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %%4, 0;\\n\"\n"
-      "               \"%s [%%0], %s, %%2, %%3, p;\\n}\"\n"
-      "               :: \"r\"(c), \"%c\"(a), \"l\"(b), \"r\"(0x%xu), "
-      "\"r\"((int)accumulate) : \"memory\");\n}\n",
-      g->function, is_shared ? "unsigned long long" : "unsigned", g->atom->ptx,
-      is_shared ? "%1" : "[%1]", is_shared ? 'l' : 'r',
-      ct_atom_instruction_word(g->atom, g->w->a.is_mn_major, g->w->b.is_mn_major));
+  ct_text_printf(out,
+                 "static __device__ __forceinline__ void %s(\n    unsigned c, %s a, unsigned "
+                 "long long b, bool accumulate) {\n  asm volatile(\"{\\n.reg .pred "
+                 "p;\\nsetp.ne.b32 p, %%4, 0;\\n\"\n               \"%s [%%0], %s, %%2, %%3, "
+                 "p;\\n}\"\n               :: \"r\"(c), \"%c\"(a), \"l\"(b), \"r\"(0x%xu), "
+                 "\"r\"((int)accumulate) : \"memory\");\n}\n",
+                 g->function, is_shared ? "unsigned long long" : "unsigned", g->atom->ptx,
+                 is_shared ? "%1" : "[%1]", is_shared ? 'l' : 'r',
+                 ct_atom_instruction_word(g->atom, g->w->a.is_mn_major, g->w->b.is_mn_major));
 }
 
 static const char *name_function(const Wgmma *g) {
@@ -169,11 +167,10 @@ static void make_function(Wgmma *g) {
   if (g->function == NULL || !ct_emit_is_new_function(g->e, g->function)) {
     return;
   }
-  ct_text_printf(
-      out,
-      "static __device__ __forceinline__ void %s(\n    %s* c, %s a, unsigned long long b, "
-      "bool accumulate) {\n  asm volatile(\"",
-      g->function, c.type, g->w->is_a_shared ? "unsigned long long" : "const unsigned*");
+  ct_text_printf(out,
+                 "static __device__ __forceinline__ void %s(\n    %s* c, %s a, unsigned long "
+                 "long b, bool accumulate) {\n  asm volatile(\"",
+                 g->function, c.type, g->w->is_a_shared ? "unsigned long long" : "const unsigned*");
   put_instruction(out, g);
   ct_text_puts(out, "\"\n      : ");
   ct_emit_constraints(out, "+", c.constraint, "c", atom->registers[C]);

@@ -382,12 +382,10 @@ static void check_warps(const By *by) {
 /* As many atoms on both sides. */
 static void check_counts(const By *by, CtInt n_dst) {
   if (al_ok(&by->c->g) && by->size / by->n_src != n_dst.v / by->n_dst) {
-    ct_tile_fail_views(
-        by->c, by->src, by->dst,
-        "need different numbers of %s, which reads %lld elements of the first and writes %lld of "
-        "the "
-        "second",
-        by->atom->name, (long long)by->n_src, (long long)by->n_dst);
+    ct_tile_fail_views(by->c, by->src, by->dst,
+                       "need different numbers of %s, which reads %lld "
+                       "elements of the first and writes %lld of the second",
+                       by->atom->name, (long long)by->n_src, (long long)by->n_dst);
   }
 }
 
@@ -421,11 +419,11 @@ static void check_side(const By *by, CtView v, int64_t size) {
     ct_tile_fail(by->c, "%s moves words of 32 bits, but an element of %s has %d", by->atom->name,
                  ct_dtypes[by->dtype].name, bits);
   } else if (!ct_tile_is_packed(by->ir, v, 32 / bits)) {
-    ct_tile_fail_view(
-        by->c, v,
-        "does not hold the words of %s: %d neighbouring elements that begin at a multiple; retile "
-        "a fragment of the MMA (retile_D, retile_S), or make one like the partition",
-        by->atom->name, 32 / bits);
+    ct_tile_fail_view(by->c, v,
+                      "does not hold the words of %s: %d neighbouring elements that "
+                      "begin at a multiple; retile a fragment of the MMA (retile_D, retile_S), or "
+                      "make one like the partition",
+                      by->atom->name, 32 / bits);
   }
   if (why != CT_WIDTH_WIDEST) {
     fail_rows(by, v, why);

@@ -163,11 +163,10 @@ CtStatus ct_ir_guard_add(CtIr *ir, CtGuard *g, CtTuple shape, CtGuardAxis axis, 
     }
   }
   if (g->n == CT_GUARD_MAX) {
-    return ct_fail(
-        err, CT_EUNSUPPORTED,
-        "guard: the tiles of a tensor may overhang in more than %d ways; use tile sizes that "
-        "divide those around them",
-        CT_GUARD_MAX);
+    return ct_fail(err, CT_EUNSUPPORTED,
+                   "guard: the tiles of a tensor may overhang in more than "
+                   "%d ways; use tile sizes that divide those around them",
+                   CT_GUARD_MAX);
   }
   g->axis[g->n++] = axis;
   return CT_OK;
@@ -255,9 +254,9 @@ static CtVal less(CtIr *ir, CtInt a, CtInt b) {
 
 static CtStatus and_less(CtIr *ir, CtTuple a, CtTuple b, CtVal *all, CtErr *err) {
   if (ct_is_leaf(a) != ct_is_leaf(b)) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "elem_less: an integer is compared with a tuple; expected coordinates of the same nesting");
+    return ct_fail(err, CT_EINVAL,
+                   "elem_less: an integer is compared with a tuple; expected "
+                   "coordinates of the same nesting");
   }
   if (ct_is_leaf(a)) {
     *all = ct_ir_binary(ir, CT_OP_LAND, *all, less(ir, a->i, b->i));

@@ -226,11 +226,11 @@ static void check_in_registers(CtTileCx *c, CtView v, int64_t per, const char *a
                       "is guarded, but operands of an MMA cannot be; guard the source of "
                       "the copy");
   } else if (!ct_tile_is_packed(c->ir, v, per)) {
-    ct_tile_fail_view(
-        c, v,
-        "does not have the %lld values of a register next to each other, from a multiple of "
-        "%lld on; partition_fragment_%s of a tiled MMA makes such a fragment",
-        (long long)per, (long long)per, as);
+    ct_tile_fail_view(c, v,
+                      "does not have the %lld values of a register next to each other, from "
+                      "a multiple of %lld on; partition_fragment_%s of a tiled MMA makes such a "
+                      "fragment",
+                      (long long)per, (long long)per, as);
   }
 }
 
@@ -323,11 +323,10 @@ static void add_mma(CtTileCx *c, const CtView *v, const CtMmaOpts *opts) {
 /* The sums of a register are there or not: only wgmma and tcgen05 are told. */
 static void check_accumulate(CtTileCx *c, const CtMmaOpts *opts) {
   if (opts->accumulate != 0 && !is_of_tiles(c->atom)) {
-    ct_tile_fail(
-        c,
-        "'accumulate' is an option of wgmma and tcgen05 atoms only, not of %s; fill C with 0 to "
-        "start its sums",
-        c->atom->name);
+    ct_tile_fail(c,
+                 "'accumulate' is an option of wgmma and tcgen05 atoms only, not of %s; fill C "
+                 "with 0 to start its sums",
+                 c->atom->name);
   }
 }
 

@@ -254,11 +254,10 @@ CtStatus ct_ir_view_swizzled(CtIr *ir, CtView v, const CtComposed *l, CtView *ou
     return ct_fail_nomem(err); /* memory may have run out before the buffer was made */
   }
   if (ct_ir_is_packed(ir, v.buf) && l->swizzle.bits != 0 && l->swizzle.base < 1) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "view: two elements of %s share a byte, and the swizzle moves them apart; use one "
-        "with M >= 1",
-        ct_dtypes[buf->dtype].name);
+    return ct_fail(err, CT_EINVAL,
+                   "view: two elements of %s share a byte, and the swizzle moves "
+                   "them apart; use one with M >= 1",
+                   ct_dtypes[buf->dtype].name);
   }
   CT_ASSERT(buf->space == CT_SHARED && !ct_buf_is_swizzled(buf) && ct_composed_is_static(l));
   if ((ct_ir_bits_of_int(ir, v.offset) & ((uint64_t)period - 1)) != 0) {
@@ -309,11 +308,11 @@ const char *const ct_caches[CT_CACHE_COUNT] = {[CT_CACHE_NONE] = "none",
 CtStatus ct_ir_cached(CtIr *ir, CtView v, CtCacheHint cache, CtView *out, CtErr *err) {
   const CtBuf *buf = &ir->bufs[v.buf];
   if (buf->space != CT_GLOBAL) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "cache_hint: %s is in %s; hints are for tensors in global memory, which the caches "
-        "serve",
-        ct_ir_view_name(ir, &v), buf->space == CT_SHARED ? "shared memory" : "registers");
+    return ct_fail(err, CT_EINVAL,
+                   "cache_hint: %s is in %s; hints are for tensors in global "
+                   "memory, which the caches serve",
+                   ct_ir_view_name(ir, &v),
+                   buf->space == CT_SHARED ? "shared memory" : "registers");
   }
   *out = v;
   out->buf = alias_of(ir, ct_ir_memory(ir, v.buf), buf->dtype, buf->swizzle, cache, 0);

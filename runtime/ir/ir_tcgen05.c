@@ -71,15 +71,14 @@ static void fail_pair_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {
   const CtAtom *atom = c->atom;
   const char *name = of == A ? "A" : "C";
   int rows = (int)rows_of(atom);
-  ct_tile_fail_view(
-      c, v,
-      "does not have the lanes and columns that each block has of %s for %s; make the "
-      "tensor with %s, and part it by partition_%s of a slice of the tiled MMA, as "
-      "partition_%s(pair_tile(t))",
-      atom->name, name,
-      rows == HALF ? "tmem(f32, L\"(64,(N/2,2)):(1,(128,64))\") for N columns"
-                   : "tmem(dtype, {128, columns})",
-      name, name);
+  ct_tile_fail_view(c, v,
+                    "does not have the lanes and columns that each block has of %s for %s; "
+                    "make the tensor with %s, and part it by partition_%s of a slice of the tiled "
+                    "MMA, as partition_%s(pair_tile(t))",
+                    atom->name, name,
+                    rows == HALF ? "tmem(f32, L\"(64,(N/2,2)):(1,(128,64))\") for N columns"
+                                 : "tmem(dtype, {128, columns})",
+                    name, name);
 }
 
 static void check_matrix(CtTileCx *c, CtView v, CtAtomOperand of) {

@@ -102,11 +102,10 @@ static void check_sizes(CtTileCx *c, CtView a, CtView b) {
 void ct_tile_check_writable(CtTileCx *c, CtView v) {
   const char *name = ct_ir_view_name(c->ir, &v);
   if (c->ir->bufs[v.buf].cache == CT_CACHE_READ_ONLY) {
-    ct_tile_fail(
-        c,
-        "%s is cached as \"read_only\", so it cannot be written through it; write to the tensor "
-        "itself, or use another hint",
-        name);
+    ct_tile_fail(c,
+                 "%s is cached as \"read_only\", so it cannot be written through it; write to "
+                 "the tensor itself, or use another hint",
+                 name);
   } else if (c->ir->bufs[v.buf].is_fixed) {
     ct_tile_fail(c,
                  "%s has the bits of a fragment (recast), which are only read through it; write to "
@@ -114,11 +113,10 @@ void ct_tile_check_writable(CtTileCx *c, CtView v) {
                  name, name);
   }
   if (c->ir->bufs[v.buf].space == CT_CONSTANT) {
-    ct_tile_fail(
-        c,
-        "%s is constant memory, which kernels only read; write to a fragment, or to shared "
-        "or global memory",
-        name);
+    ct_tile_fail(c,
+                 "%s is constant memory, which kernels only read; write to a fragment, or to "
+                 "shared or global memory",
+                 name);
   }
 }
 
@@ -241,11 +239,10 @@ static bool may_be_async(const CtIr *ir, const CtTile *t) {
 /* Instructions of tcgen05 reach tensor memory, and no others. */
 static void check_reached(CtTileCx *c, CtView v) {
   if (c->ir->bufs[v.buf].space == CT_TENSOR) {
-    ct_tile_fail_view(
-        c, v,
-        "is in tensor memory, which only copies by SM100_TMEM_LOAD and _STORE atoms and "
-        "products by SM100_MMA atoms reach: copy it to a fragment, as "
-        "copy(tmem_copy(\"SM100_TMEM_LOAD_32dp32b32x\", acc), src, dst)");
+    ct_tile_fail_view(c, v,
+                      "is in tensor memory, which only copies by SM100_TMEM_LOAD and _STORE "
+                      "atoms and products by SM100_MMA atoms reach: copy it to a fragment, as "
+                      "copy(tmem_copy(\"SM100_TMEM_LOAD_32dp32b32x\", acc), src, dst)");
   }
 }
 

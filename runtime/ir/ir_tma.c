@@ -101,12 +101,11 @@ static CtStatus make_map(CtTmaTile *d, bool is_load, uint32_t *out) {
          ct_ir_is_of_launch(ir, map.dim[i].stride);
   }
   if (!ok) {
-    return FAIL(
-        d,
-        "%s: the place of %s in memory depends on more than the kernel's arguments, or on more than "
-        "%d operations with them, but its tensor map is made before the launch; slice "
-        "tma_tensor(...) instead of the tensor",
-        d->call->op, d->tensor, CT_SIZE_MAX_OPS);
+    return FAIL(d,
+                "%s: the place of %s in memory depends on more than the kernel's arguments, or "
+                "on more than %d operations with them, but its tensor map is made before the "
+                "launch; slice tma_tensor(...) instead of the tensor",
+                d->call->op, d->tensor, CT_SIZE_MAX_OPS);
   }
   *out = add_map(ir, &map);
   return CT_OK;
@@ -325,12 +324,12 @@ static CtStatus add_without_map(CtIr *ir, CtOp op, const CtTma *tma) {
 static CtStatus check_row(CtIr *ir, const CtView *v, int64_t *n, CtErr *err) {
   *n = size_in_row(ir, v, err);
   if (*n == 0) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "tma_store: the elements of %s do not lie side by side in the block's own shared "
-        "memory, from a multiple of 16 bytes on; between blocks, bytes are copied as they "
-        "lie: pass the whole memory, as of s = shared(f32, 64) and view(s, layout)",
-        ct_ir_view_name(ir, v));
+    return ct_fail(err, CT_EINVAL,
+                   "tma_store: the elements of %s do not lie side by side in the "
+                   "block's own shared memory, from a multiple of 16 bytes on; between blocks, "
+                   "bytes are copied as they lie: pass the whole memory, as of s = shared(f32, "
+                   "64) and view(s, layout)",
+                   ct_ir_view_name(ir, v));
   }
   return CT_OK;
 }
@@ -345,12 +344,11 @@ CtStatus ct_ir_tma_send(CtIr *ir, const CtView *from, const CtView *to, uint32_t
     return status;
   }
   if (n != n_to || dtype != to_dtype || ct_dtype_span(dtype, n) % CT_TMA_UNIT != 0) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "tma_store: %s is %lld elements of %s, and %s %lld of %s; between blocks both have "
-        "one type and one size, a multiple of 16 bytes",
-        ct_ir_view_name(ir, from), (long long)n, ct_dtypes[dtype].name, ct_ir_view_name(ir, to),
-        (long long)n_to, ct_dtypes[to_dtype].name);
+    return ct_fail(err, CT_EINVAL,
+                   "tma_store: %s is %lld elements of %s, and %s %lld of %s; "
+                   "between blocks both have one type and one size, a multiple of 16 bytes",
+                   ct_ir_view_name(ir, from), (long long)n, ct_dtypes[dtype].name,
+                   ct_ir_view_name(ir, to), (long long)n_to, ct_dtypes[to_dtype].name);
   }
   const CtTma tma = {.buf = to->buf,
                      .offset = ct_ir_val(ir, to->offset, CT_i32),

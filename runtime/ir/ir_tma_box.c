@@ -23,11 +23,10 @@ const char *ct_tma_shared_text(CtTmaTile *d) {
 /* --- the tensor --------------------------------------------------------------------------------- */
 
 static void fail_coordinates(CtTmaTile *d) {
-  FAIL(
-      d,
-      "%s: the coordinates of %s are not a tile of %s; cut it with tile, parallelize or a slice of "
-      "tma_tensor(%s)",
-      d->call->op, d->tile, d->tensor, d->tensor);
+  FAIL(d,
+       "%s: the coordinates of %s are not a tile of %s; cut it with tile, parallelize or a "
+       "slice of tma_tensor(%s)",
+       d->call->op, d->tile, d->tensor, d->tensor);
 }
 
 static void fail_modes(CtTmaTile *d, const char *what, int most) {
@@ -353,11 +352,10 @@ static void check_operands(CtTmaTile *d) {
          d->call->op, d->shared, ct_dtypes[global->dtype].name);
   }
   if (global->chosen != 0) {
-    FAIL(
-        d,
-        "%s: %s is chosen at run time, but tensor maps are made before the launch, from arguments; "
-        "use copy",
-        d->call->op, d->tensor);
+    FAIL(d,
+         "%s: %s is chosen at run time, but tensor maps are made before the launch, from "
+         "arguments; use copy",
+         d->call->op, d->tensor);
   }
   if (shared->remote != 0) {
     FAIL(d, "%s: %s is another block's; {multicast = mask} brings a tile to other blocks",
@@ -454,16 +452,14 @@ static void check_alignment(CtTmaTile *d) {
     n *= d->loop[i].n;
   }
   if (place != 0 || n > MAX_INSTRUCTIONS) {
-    FAIL(
-        d,
-        "%s: %s %s is %lld boxes of %s, of %lld bytes in a row, %lld bytes apart; a box begins at a "
-        "multiple of %d bytes, and at most %d instructions are allowed: use a layout without "
-        "gaps, as "
-        "gmma_layout makes it",
-        d->call->op, d->shared, ct_tma_shared_text(d), (long long)n, d->tensor,
-        (long long)(d->dim[0].box * d->bytes),
-        (long long)((place != 0 ? place : d->loop[0].place) * d->bytes), CT_TMA_ALIGN,
-        MAX_INSTRUCTIONS);
+    FAIL(d,
+         "%s: %s %s is %lld boxes of %s, of %lld bytes in a row, %lld bytes apart; a box "
+         "begins at a multiple of %d bytes, and at most %d instructions are allowed: use a layout "
+         "without gaps, as gmma_layout makes it",
+         d->call->op, d->shared, ct_tma_shared_text(d), (long long)n, d->tensor,
+         (long long)(d->dim[0].box * d->bytes),
+         (long long)((place != 0 ? place : d->loop[0].place) * d->bytes), CT_TMA_ALIGN,
+         MAX_INSTRUCTIONS);
   }
   if (!is_multiple(d, shared->offset, CT_TMA_ALIGN / d->bytes)) {
     FAIL(d,

@@ -323,11 +323,10 @@ CtInt al_cosize(CtAlg *g, CtComposed c) {
     return n;
   }
   if (!ct_composed_is_static(&c) || size.v > CT_COSIZE_LISTED) {
-    al_fail(
-        g, CT_EUNSUPPORTED,
-        "cosize: the largest value of %s cannot be determined; expected a static layout of at most "
-        "%d elements, or one that reaches each index",
-        al_show_composed(g, c), CT_COSIZE_LISTED);
+    al_fail(g, CT_EUNSUPPORTED,
+            "cosize: the largest value of %s cannot be determined; expected a "
+            "static layout of at most %d elements, or one that reaches each index",
+            al_show_composed(g, c), CT_COSIZE_LISTED);
     return n;
   }
   return ct_int(listed_cosize(&c, size.v));

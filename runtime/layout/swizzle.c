@@ -115,11 +115,10 @@ CtSwizzle al_swizzle_join(CtAlg *g, CtSwizzle a, CtSwizzle b) {
   uint64_t y = ct_swizzle_y(a) ^ ct_swizzle_y(b), z = ct_swizzle_z(a) ^ ct_swizzle_z(b);
   CtSwizzle both = al_swizzle_masks(&trial, (int64_t)y, (int64_t)z);
   if (a.shift != b.shift || !al_ok(&trial)) {
-    al_fail(
-        g, CT_EINVAL,
-        "composition: Sw<%d,%d,%d> after Sw<%d,%d,%d> is not a swizzle; expected equal shifts and "
-        "fields that join to one run of bits",
-        a.bits, a.base, a.shift, b.bits, b.base, b.shift);
+    al_fail(g, CT_EINVAL,
+            "composition: Sw<%d,%d,%d> after Sw<%d,%d,%d> is not a swizzle; "
+            "expected equal shifts and fields that join to one run of bits",
+            a.bits, a.base, a.shift, b.bits, b.base, b.shift);
   }
   return both;
 }

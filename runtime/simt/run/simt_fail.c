@@ -146,18 +146,16 @@ static CtStatus report_mask(const CtWorker *worker, const char *op, CtErr *err) 
   CtPart who = ct_part_thread(prog, f->warp, f->lane), whom = ct_part_thread(prog, f->warp, other);
   CtPart block = ct_part_block(worker);
   if (f->kind == CT_FAIL_MASK_OWN) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "%s: the mask 0x%x of thread %s of block %s does not name its own lane, %d; each "
-        "lane that gets here must be in its mask",
-        op, mask[f->lane], who.s, block.s, f->lane);
+    return ct_fail(err, CT_EINVAL,
+                   "%s: the mask 0x%x of thread %s of block %s does not name its "
+                   "own lane, %d; each lane that gets here must be in its mask",
+                   op, mask[f->lane], who.s, block.s, f->lane);
   }
   if (f->kind == CT_FAIL_MASK_OTHER) {
-    return ct_fail(
-        err, CT_EINVAL,
-        "%s: the mask 0x%x of thread %s of block %s names thread %s, whose mask is 0x%x; "
-        "all lanes of a mask must give the same mask",
-        op, mask[f->lane], who.s, block.s, whom.s, mask[other]);
+    return ct_fail(err, CT_EINVAL,
+                   "%s: the mask 0x%x of thread %s of block %s names thread %s, "
+                   "whose mask is 0x%x; all lanes of a mask must give the same mask",
+                   op, mask[f->lane], who.s, block.s, whom.s, mask[other]);
   }
   return ct_fail(err, CT_EINVAL,
                  "%s: the mask 0x%x of thread %s of block %s names lane %d, %s; name only "
@@ -184,11 +182,10 @@ static CtStatus report_remote(const CtWorker *worker, const char *who, CtErr *er
     return ct_fail(err, CT_EINVAL, "%s: rank %lld, %s; a cluster of %d blocks has ranks 0 to %d",
                    p->bufs[f->buf].name, (long long)f->off, who, p->n_cluster, p->n_cluster - 1);
   }
-  return ct_fail(
-      err, CT_EINVAL,
-      "%s: block %s, whose memory it is, has ended; used %s. Let all blocks reach a sync_cluster "
-      "before they end",
-      p->bufs[f->buf].name, ct_part_block(&worker->team[f->off]).s, who);
+  return ct_fail(err, CT_EINVAL,
+                 "%s: block %s, whose memory it is, has ended; used %s. Let all "
+                 "blocks reach a sync_cluster before they end",
+                 p->bufs[f->buf].name, ct_part_block(&worker->team[f->off]).s, who);
 }
 
 /* A member that a list does not have, or an address that no tensor has. */
@@ -206,11 +203,11 @@ static CtStatus report_chosen(const CtWorker *worker, const char *who, CtErr *er
                    "tensor_at: address 0x%llx of %s is not a multiple of %u bytes, %s",
                    (unsigned long long)f->off, buf->name, buf->align, who);
   }
-  return ct_fail(
-      err, CT_EINVAL,
-      "tensor_at: address 0x%llx of %s is in no tensor that the host keeps, %s; addresses "
-      "come from t.address, and the tensors must live during the launch",
-      (unsigned long long)f->off, buf->name, who);
+  return ct_fail(err, CT_EINVAL,
+                 "tensor_at: address 0x%llx of %s is in no tensor that the host "
+                 "keeps, %s; addresses come from t.address, and the tensors must live during the "
+                 "launch",
+                 (unsigned long long)f->off, buf->name, who);
 }
 
 static CtStatus report_tma_start(const CtWorker *worker, const char *who, CtErr *err) {
@@ -218,12 +215,11 @@ static CtStatus report_tma_start(const CtWorker *worker, const char *who, CtErr 
   const CtSimtProgram *p = worker->job->program;
   const CtSimtTma *t = &p->tmas[f->in->imm];
   int unit = (int)ct_dtype_count(t->dtype, CT_TMA_UNIT);
-  return ct_fail(
-      err, CT_EINVAL,
-      "%s: a box of %s begins at element %lld of its rows, %s; TMA begins at multiples of 16 bytes, "
-      "%d elements of %s",
-      t->is_store ? "tma_store" : "tma_load", p->bufs[f->buf].name, (long long)f->off, who, unit,
-      ct_dtypes[t->dtype].name);
+  return ct_fail(err, CT_EINVAL,
+                 "%s: a box of %s begins at element %lld of its rows, %s; TMA "
+                 "begins at multiples of 16 bytes, %d elements of %s",
+                 t->is_store ? "tma_store" : "tma_load", p->bufs[f->buf].name, (long long)f->off,
+                 who, unit, ct_dtypes[t->dtype].name);
 }
 
 static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
@@ -232,14 +228,14 @@ static CtStatus report_warps(const CtWorker *worker, CtErr *err) {
   const char *name = barrier_name(code_of(worker->job, f->in));
   const char *other = barrier_name(code_of(worker->job, f->other));
   bool differ = strcmp(name, other) != 0;
-  return ct_fail(
-      err, CT_EINVAL,
-      "%s: thread %s of block %s waits at line %d, thread %s at line %d%s%s; all threads "
-      "of a block must reach the same %s",
-      name, ct_part_thread(prog, f->warp, ct_first_lane(f->warp->mask)).s, ct_part_block(worker).s,
-      loc_of(worker->job, f->in).line,
-      ct_part_thread(prog, f->other_warp, ct_first_lane(f->other_warp->mask)).s,
-      loc_of(worker->job, f->other).line, differ ? " in " : "", differ ? other : "", name);
+  return ct_fail(err, CT_EINVAL,
+                 "%s: thread %s of block %s waits at line %d, thread %s at line "
+                 "%d%s%s; all threads of a block must reach the same %s",
+                 name, ct_part_thread(prog, f->warp, ct_first_lane(f->warp->mask)).s,
+                 ct_part_block(worker).s, loc_of(worker->job, f->in).line,
+                 ct_part_thread(prog, f->other_warp, ct_first_lane(f->other_warp->mask)).s,
+                 loc_of(worker->job, f->other).line, differ ? " in " : "", differ ? other : "",
+                 name);
 }
 
 /* Where the warps of a block are. Warps at one line share one entry: "warps 0-3 wait in ...". */
@@ -301,9 +297,8 @@ static const char *lanes_wait(const CtWarp *w, const CtSimtProgram *prog, CtPart
   if (others != 0) {
     ct_part_add(p, "; thread ");
     ct_part_add(p, ct_part_thread(prog, w, ct_first_lane(others)).s);
-    ct_part_add(
-        p,
-        " of its warp waits for it, as lanes of a warp run in step: none can wait for another, so ");
+    ct_part_add(p, " of its warp waits for it, as lanes of a warp run in step: none can wait for "
+                   "another, so ");
     ct_part_add(p, "let one lane of each warp take a lock, as in 'if threadIdx.x % 32 == 0'");
   }
   return p->s;
@@ -360,12 +355,11 @@ static CtStatus report_deadlock(const CtWorker *worker, CtErr *err) {
     ct_part_add(&rest, " blocks wait in sync_grid");
   }
   add_ranks(&rest, job);
-  return ct_fail(
-      err, CT_EINVAL,
-      "deadlock: thread %s of block %s repeats the loop at line %d, and nothing that runs "
-      "can end it%s%s",
-      ct_part_thread(job->program, f->warp, f->lane).s, ct_part_block(worker).s,
-      loc_of(job, f->in).line, lanes_wait(f->warp, job->program, &lanes), rest.s);
+  return ct_fail(err, CT_EINVAL,
+                 "deadlock: thread %s of block %s repeats the loop at line %d, "
+                 "and nothing that runs can end it%s%s",
+                 ct_part_thread(job->program, f->warp, f->lane).s, ct_part_block(worker).s,
+                 loc_of(job, f->in).line, lanes_wait(f->warp, job->program, &lanes), rest.s);
 }
 
 static CtStatus report_issue(const CtWorker *worker, CtErr *err) {
@@ -374,12 +368,12 @@ static CtStatus report_issue(const CtWorker *worker, CtErr *err) {
   const char *op = code == CT_SIMT_TCGEN05_MMA  ? "gemm"
                    : code == CT_SIMT_TCGEN05_CP ? "copy"
                                                 : ct_ops[CT_OP_TCGEN05_COMMIT].text;
-  return ct_fail(
-      err, CT_EINVAL,
-      "%s: one thread issues it, but %lld threads of the warp of thread %s of block %s come "
-      "here, and each would issue it again; put it in `if elect_one() then`, in one warp",
-      op, (long long)f->off, ct_part_thread(worker->job->program, f->warp, f->lane).s,
-      ct_part_block(worker).s);
+  return ct_fail(err, CT_EINVAL,
+                 "%s: one thread issues it, but %lld threads of the warp of "
+                 "thread %s of block %s come here, and each would issue it again; put it in `if "
+                 "elect_one() then`, in one warp",
+                 op, (long long)f->off, ct_part_thread(worker->job->program, f->warp, f->lane).s,
+                 ct_part_block(worker).s);
 }
 
 /* Of 32 bits, which is what tensor memory has. */
@@ -388,14 +382,14 @@ static CtStatus report_tmem_lanes(const CtWorker *worker, CtErr *err) {
   const CtSimtBuf *buf = &worker->job->program->bufs[f->buf];
   int64_t word = f->off * ct_dtype_width(buf->dtype) / 32;
   int64_t first = f->warp->index % 4 * CT_LANES;
-  return ct_fail(
-      err, CT_EINVAL,
-      "copy: thread %s of block %s has lane %lld, column %lld of %s as its part, but warp %d of the "
-      "block reaches lanes %lld to %lld only, each thread the part of its own place in the warp; "
-      "take get_slice(threadIdx.x %% 128) of tmem_copy",
-      ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s,
-      (long long)(word % CT_TMEM_LANES), (long long)(word / CT_TMEM_LANES), buf->name,
-      (int)f->warp->index, (long long)first, (long long)(first + CT_LANES - 1));
+  return ct_fail(err, CT_EINVAL,
+                 "copy: thread %s of block %s has lane %lld, column %lld of %s as "
+                 "its part, but warp %d of the block reaches lanes %lld to %lld only, each thread "
+                 "the part of its own place in the warp; take get_slice(threadIdx.x %% 128) of "
+                 "tmem_copy",
+                 ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s,
+                 (long long)(word % CT_TMEM_LANES), (long long)(word / CT_TMEM_LANES), buf->name,
+                 (int)f->warp->index, (long long)first, (long long)(first + CT_LANES - 1));
 }
 
 static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
@@ -417,11 +411,11 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     }
     case CT_FAIL_CLUSTER: return report_cluster(worker, err);
     case CT_FAIL_REPEATS:
-      return ct_fail(
-          err, CT_EINVAL,
-          "%s: accesses outside were left out %lld times in one block, the last one %s; a "
-          "loop may wait for what they would have done, so check ends the launch",
-          worker->job->program->name, (long long)f->off, who);
+      return ct_fail(err, CT_EINVAL,
+                     "%s: accesses outside were left out %lld times in one block, "
+                     "the last one %s; a loop may wait for what they would have done, so check "
+                     "ends the launch",
+                     worker->job->program->name, (long long)f->off, who);
     case CT_FAIL_TMA_START: return report_tma_start(worker, who, err);
     case CT_FAIL_MEMBER:
     case CT_FAIL_ADDRESS: return report_chosen(worker, who, err);
@@ -438,33 +432,30 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_MASK_OTHER:
       return report_mask(worker, warp_op_name(code_of(worker->job, f->in)), err);
     case CT_FAIL_WARP_ENDED:
-      return ct_fail(
-          err, CT_EINVAL,
-          "%s: all 32 threads of a warp are needed, but some of the warp of thread %s of "
-          "block %s have ended; let all threads get here",
-          warp_op_name(code_of(worker->job, f->in)),
-          ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s);
+      return ct_fail(err, CT_EINVAL,
+                     "%s: all 32 threads of a warp are needed, but some of the "
+                     "warp of thread %s of block %s have ended; let all threads get here",
+                     warp_op_name(code_of(worker->job, f->in)),
+                     ct_part_thread(worker->job->program, f->warp, f->lane).s,
+                     ct_part_block(worker).s);
     case CT_FAIL_ISSUE: return report_issue(worker, err);
     case CT_FAIL_CANCEL_AGAIN:
-      return ct_fail(
-          err, CT_EINVAL,
-          "clc_try_cancel: this block has seen an answer without work, and asks again, %s; "
-          "then PTX does not define what happens, so leave the loop",
-          who);
+      return ct_fail(err, CT_EINVAL,
+                     "clc_try_cancel: this block has seen an answer without work, "
+                     "and asks again, %s; then PTX does not define what happens, so leave the loop",
+                     who);
     case CT_FAIL_CANCEL_PLACE:
-      return ct_fail(
-          err, CT_EINVAL,
-          "clc_get_first_ctaid: no cluster gave its work, so the answer has no place, %s; "
-          "read it only if clc_is_canceled is true",
-          who);
+      return ct_fail(err, CT_EINVAL,
+                     "clc_get_first_ctaid: no cluster gave its work, so the "
+                     "answer has no place, %s; read it only if clc_is_canceled is true",
+                     who);
     case CT_FAIL_TMEM_LANES: return report_tmem_lanes(worker, err);
     case CT_FAIL_DEADLOCK: return report_deadlock(worker, err);
     case CT_FAIL_ENDLESS:
-      return ct_fail(
-          err, CT_EINVAL,
-          "endless loop: an iteration changes nothing that the loop's condition depends on, %s; "
-          "change a variable of the condition in the loop",
-          who);
+      return ct_fail(err, CT_EINVAL,
+                     "endless loop: an iteration changes nothing that the loop's "
+                     "condition depends on, %s; change a variable of the condition in the loop",
+                     who);
     case CT_FAIL_BARRIER_WARPS: return report_warps(worker, err);
     case CT_FAIL_NAMED_LANES:
       return report_lanes(worker, code_of(worker->job, f->in)->c, "named_barrier", "warp", err);

@@ -92,9 +92,8 @@ CtStatus ct_simt_choose_isa(const char *name, const char **chosen,
       return CT_OK;
     }
   }
-  return ct_fail(
-      err, CT_EUNSUPPORTED,
-      "CPU engine: this CPU or build has no instruction set '%s'; expected base, avx2 or "
-      "avx512, or none for the best",
-      name);
+  return ct_fail(err, CT_EUNSUPPORTED,
+                 "CPU engine: this CPU or build has no instruction set "
+                 "'%s'; expected base, avx2 or avx512, or none for the best",
+                 name);
 }
