@@ -262,6 +262,7 @@ static void end(CtSimtWatch *watch, CtSimtJob *job) {
   CtProfile *p = (CtProfile *)(void *)watch;
   CtProfileProgram *to = &p->now->pub;
   to->n_launches++;
+  to->n_failed += job->fail_block != INT64_MAX;
   to->n_warps += (uint64_t)to->n_ran * (uint64_t)job->program->n_warps;
   memcpy(to->grid, job->launch->grid, sizeof to->grid);
   for (int i = 0; i < job->n_workers; i++) {

@@ -122,6 +122,7 @@ typedef struct CtProfileProgram {
   const char *name;
   int64_t grid[3], block[3]; /* those of the last launch */
   uint64_t n_launches;
+  uint64_t n_failed;          /* of these; only what ran before is counted */
   int64_t n_ran;              /* blocks of the last launch that ran */
   uint64_t n_warps;           /* that ran in all launches */
   uint64_t n_counted, n_most; /* counted executions of all launches, and the most of one block */

@@ -351,6 +351,7 @@ local function kernel_of(program, sm, device, waves)
   local lines = lines_of(program)
   local k = { name = program.name, file = program.chunk, line = program.line, grid = program.grid,
               block = program.block, launches = program.launches, lines = lines,
+              failed = program.failed > 0 and program.failed or nil,
               static_shapes = program.static_shapes,
               counted = is_settled and "machine code" or "CUDA C", machine_unknown = why_not,
               shared_bytes = program.shared_bytes, tensors = program.tensors,

@@ -166,9 +166,11 @@ end
 local function sizes(v) return ("(%d,%d,%d)"):format(v[1], v[2], v[3]) end
 
 local function head_of(kernel)
-  return ("%s  %s:%d  grid %s, block %s, %s"):format(kernel.name, kernel.file,
+  local failed = kernel.failed
+    and (", of which %d failed: what ran before counts"):format(kernel.failed) or ""
+  return ("%s  %s:%d  grid %s, block %s, %s%s"):format(kernel.name, kernel.file,
     kernel.line, sizes(kernel.grid), sizes(kernel.block),
-    plural(kernel.launches, "launch"))
+    plural(kernel.launches, "launch"), failed)
 end
 
 -- 0.00023 ms -> "230 ns": three digits that count.

@@ -118,4 +118,17 @@ p = profile(launches)
 print(#p.kernels, p.kernels[1].launches, p.kernels[1].totals.global_store_requests, p.kernels[2].launches) -- expect: 2	2	4	1
 twice{grid = 1, block = 32}(x)
 print(pcall(profile, function() error("no", 0) end)) -- expect: false	no
+
+-- A launch that fails is counted up to there, and the report says so.
+do
+  local shifted = kernel("shifted", function(x, y, n) y[threadIdx.x] = x[threadIdx.x + n] end)
+  local x, y = ones(f32, 64), zeros(f32, 64)
+  local p = profile(function()
+    for _, n in ipairs{0, 60} do pcall(shifted{grid = 1, block = 64}, x, y, n) end
+  end)
+  print(p.kernels[1].launches, p.kernels[1].failed)                   -- expect: 2	1
+  print(tostring(p):match "2 launches[^\n]*")                         -- expect: 2 launches, of which 1 failed: what ran before counts
+  p = profile(function() shifted{grid = 1, block = 64}(x, y, 0) end)
+  print(p.kernels[1].failed, tostring(p):match "1 launch[^\n]*")      -- expect: nil	1 launch
+end
 print(#profile(launches).kernels)                    -- expect: 2
