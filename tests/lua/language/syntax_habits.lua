@@ -5,6 +5,7 @@ try "if a != b then end" -- expect: ; Lua writes ~= for != and not for !
 try "if a && b then end" -- expect: ; Lua writes and for &&
 try "// what it does"   -- expect: ; a comment begins with --
 try "k<<<1, 32>>>(x)"   -- expect: ; a kernel is launched with k{grid = ..., block = ...}(...)
+try "k[1, 32](x)"       -- expect: ; a kernel is launched with k{grid = 1, block = 32}(...)
 try "return 0.5f"       -- expect: ; numbers have no suffix: 0.5, or f32(0.5)
 try "t(i, j) = 1"       -- expect: ; an element is assigned by t[i] = v or t[{i, j}] = v
 try "x <<= 2"           -- expect: ; Lua has no <<=: write x = x << y
@@ -47,7 +48,7 @@ try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'
 local bare = kernel("k", function(x) x[0] = threadIdx end)
 print((select(2, pcall(bare{grid = 1, block = 1}, zeros(f32, 1)))))
--- expect: tests/lua/language/syntax_habits.lua:48: store to x: f32 expected, got an index; write threadIdx.x
+-- expect: tests/lua/language/syntax_habits.lua:49: store to x: f32 expected, got an index; write threadIdx.x
 -- A file, too.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
