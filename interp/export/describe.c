@@ -156,10 +156,10 @@ static void set_use(lua_State *L, const Arg *arg, const CtIr *ir) {
   bool is_list = arg->kind == ARG_LIST, is_written = false;
   CtDtype dtype = is_list ? launch_list_spec(arg->list, NULL).dtype : arg->dtype;
   if (ct_dtype_is_packed(dtype)) {
-    diag_error(
-        L,
-        "export: two elements of %s share a byte, which exported programs do not know; pass the bytes, and write recast(x, %s) in the kernel",
-        ct_dtypes[dtype].name, ct_dtypes[dtype].name);
+    diag_error(L,
+               "export: two elements of %s share a byte, which exported programs do not know; "
+               "pass the bytes, and write recast(x, %s) in the kernel",
+               ct_dtypes[dtype].name, ct_dtypes[dtype].name);
   }
   int64_t align = (int64_t)ct_value_bytes(dtype);
   for (uint32_t buf = 0; buf < ir->n_bufs; buf++) {

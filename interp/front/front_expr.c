@@ -88,7 +88,8 @@ static bool is_plain(lua_State *L, const Front *f, int idx) {
 /* A tensor is equal to no number, which `x == 0` does not say. */
 static void check_tensor(lua_State *L, const Front *f, int idx, int other, const char *op) {
   if (front_is_number(L, f, other) && tensor_test(L, idx) != NULL) {
-    luaL_error(L, "%s: a tensor and a number are never equal; write x[i] for an element, or size(x)", op);
+    luaL_error(
+        L, "%s: a tensor and a number are never equal; write x[i] for an element, or size(x)", op);
   }
 }
 
@@ -145,11 +146,10 @@ void front_check_change(lua_State *L, int idx) {
            "assign its fields: t.x = v");
   }
   if (record_is_bound(L, f, idx)) {
-    front_refuse(
-        L,
-        "the table of line %d was chosen by a run-time condition and is changed by a function "
-        "of Lua's library; assign its fields: t.x = v",
-        front_birth_line(L, idx));
+    front_refuse(L,
+                 "the table of line %d was chosen by a run-time condition and is changed by a "
+                 "function of Lua's library; assign its fields: t.x = v",
+                 front_birth_line(L, idx));
   }
   front_note_change(L, idx);
   front_touch_state(f, born);
@@ -158,10 +158,10 @@ void front_check_change(lua_State *L, int idx) {
 
 void front_check_key(lua_State *L, int table, int key) {
   if (lua_istable(L, table) && !value_settle(L, key) && value_test(L, key, NULL)) {
-    front_refuse(
-        L,
-        "a Lua table is indexed by a run-time value; use a tensor, such as from_table(f32, t), or "
-        "unroll the loop; a list of tensors passed as an argument allows any index");
+    front_refuse(L,
+                 "a Lua table is indexed by a run-time value; use a tensor, such as "
+                 "from_table(f32, t), or unroll the loop; a list of tensors passed as an argument "
+                 "allows any index");
   }
   check_half(L, key, "[]");
 }

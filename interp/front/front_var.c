@@ -150,9 +150,8 @@ static int fail_frozen(lua_State *L, Front *f, int x, int old, int value) {
                         box_name(L, x));
   }
   return front_refuse(L,
-                      "'%s' holds %s and is assigned under a run-time condition; a run-time "
-                      "branch can only choose between numbers, booleans, and tables that the "
-                      "kernel made",
+                      "'%s' holds %s and is assigned under a run-time condition; a run-time branch "
+                      "can only choose between numbers, booleans, and tables that the kernel made",
                       box_name(L, x), diag_push_kind(L, old));
 }
 

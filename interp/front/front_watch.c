@@ -153,11 +153,11 @@ static int end_metamethod(lua_State *L, int status, lua_KContext event) {
   if (events[event].compares && f->ir != NULL && lua_gettop(L) > 0 &&
       (value_test(L, 1, NULL) || half_test(L, 1) != NULL)) {
     return front_fail_unconverted(
-        L, lua_pushfstring(
-               L,
-               "the metamethod %s gives a run-time value, which Lua would turn into true or false: "
-               "the comparison was not converted; write a function for it, as in less(a, b)",
-               events[event].name));
+        L, lua_pushfstring(L,
+                           "the metamethod %s gives a run-time value, which Lua would turn "
+                           "into true or false: the comparison was not converted; write a "
+                           "function for it, as in less(a, b)",
+                           events[event].name));
   }
   return lua_gettop(L);
 }

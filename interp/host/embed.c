@@ -127,8 +127,7 @@ cuttle_Status embed_protect(CuttleState *s, lua_CFunction fn, void *ud) {
   }
   if (s->is_printing) {
     return embed_refuse(
-        s, "called inside the print callback for a kernel's printf; only cuttle_interrupt "
-           "may be");
+        s, "called inside the print callback for a kernel's printf; only cuttle_interrupt may be");
   }
   if (s->ask.is_asking) {
     return embed_refuse(s, "called inside the poll callback, while a call of the state is in "

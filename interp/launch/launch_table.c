@@ -148,9 +148,8 @@ CtStatus launch_check_tables(lua_State *L, const Kernel *k, const LaunchArgs *a,
     const Arg *arg = &a->args[i];
     if (!holds(L, k, a, arg)) {
       return ct_fail(err, CT_EINVAL,
-                     "%s: the %s in argument %d was changed while the kernel was "
-                     "traced",
-                     k->name, arg->kind == ARG_LIST ? "list" : "constant", arg->place);
+                     "%s: the %s in argument %d was changed while the kernel was traced", k->name,
+                     arg->kind == ARG_LIST ? "list" : "constant", arg->place);
     }
   }
   return CT_OK;

@@ -58,10 +58,10 @@ static Tensor *check_row(lua_State *L, int idx, lua_Integer at, lua_Integer n) {
       idx, "no row");
   luaL_argcheck(L, at >= 0 && n >= 0 && n <= t->layout.shape->i.v - at, idx, "out of range");
   if (ct_dtype_is_packed(t->dtype)) {
-    diag_error(
-        L,
-        "mesh: two elements of %s share a byte, so a part of them is no row of bytes; shard the bytes, recast(t, u8)",
-        ct_dtypes[t->dtype].name);
+    diag_error(L,
+               "mesh: two elements of %s share a byte, so a part of them is no row of bytes; "
+               "shard the bytes, recast(t, u8)",
+               ct_dtypes[t->dtype].name);
   }
   return t;
 }

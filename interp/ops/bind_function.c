@@ -91,11 +91,11 @@ static void check_argument(lua_State *L, int i) {
   bool is_known = lua_isnoneornil(L, i) || front_is_scalar(L, i) || lua_type(L, i) == LUA_TSTRING;
   check_whole(L, i);
   if (!is_known && !bind_test_dtype(L, i, &ignored)) {
-    diag_error(
-        L,
-        "device_fn: argument %d is %s; a function accepts numbers, booleans, strings, types and "
-        "records: pass elements, capture what is known, or call a plain helper function",
-        i, diag_push_kind(L, i));
+    diag_error(L,
+               "device_fn: argument %d is %s; a function accepts numbers, booleans, strings, "
+               "types and records: pass elements, capture what is known, or call a plain helper "
+               "function",
+               i, diag_push_kind(L, i));
   }
 }
 
@@ -126,10 +126,10 @@ static void check_results(lua_State *L, const char *chunk, int line, int n) {
     (void)value_settle(L, i);
     check_whole(L, i);
     if (!front_is_scalar(L, i) && !lua_istable(L, i)) {
-      (void)ct_fail(
-          &err, CT_EINVAL,
-          "device_fn: result %d is %s; a function returns numbers, booleans and records of these",
-          i, diag_push_kind(L, i));
+      (void)ct_fail(&err, CT_EINVAL,
+                    "device_fn: result %d is %s; a function returns numbers, "
+                    "booleans and records of these",
+                    i, diag_push_kind(L, i));
       fail_at(L, chunk, line, &err);
     }
   }

@@ -55,10 +55,10 @@ static Operand to_operand(lua_State *L, int idx) {
     return (Operand){.x = access_view(L, idx, "gemm")};
   }
   if (lua_rawlen(L, idx) != 2) {
-    diag_error(
-        L,
-        "gemm: argument %d is a table of %d values; a tensor, or {tensor, its scales}, was expected",
-        idx, (int)lua_rawlen(L, idx));
+    diag_error(L,
+               "gemm: argument %d is a table of %d values; a tensor, or {tensor, its scales}, "
+               "was expected",
+               idx, (int)lua_rawlen(L, idx));
   }
   lua_rawgeti(L, idx, 1);
   lua_rawgeti(L, idx, 2);

@@ -37,8 +37,7 @@ static int lang_mark(lua_State *L) { /* name */
   }
   if (lua_rawlen(L, 1) == 0 || lua_rawlen(L, 1) > MAX_NAME) {
     return diag_error(L,
-                      "mark: the name has %I characters; a name has 1 to %d, as in "
-                      "mark(\"load\")",
+                      "mark: the name has %I characters; a name has 1 to %d, as in mark(\"load\")",
                       (LUAI_UACINT)lua_rawlen(L, 1), (int)MAX_NAME);
   }
   if (state_of(L)->taps.marks != NULL) {

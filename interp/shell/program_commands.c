@@ -20,11 +20,11 @@ static bool choose_emit_device(Program *p) {
     return true;
   }
   if (p->has_device) {
-    program_usage_error(
-        p,
-        "emit: --sm=%d, but --device=%s is sm_%d, and launches are traced for the device "
-        "that they run on; leave --device out, and they run on the CPU engine",
-        p->s->emit.sm, p->s->device_text, ct_device_info(d)->sm);
+    program_usage_error(p,
+                        "emit: --sm=%d, but --device=%s is sm_%d, and launches are traced for "
+                        "the device that they run on; leave --device out, and they run on the CPU "
+                        "engine",
+                        p->s->emit.sm, p->s->device_text, ct_device_info(d)->sm);
     return false;
   }
   return state_choose_device(p->s, "cpu", &err) == CT_OK;

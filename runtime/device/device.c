@@ -379,8 +379,7 @@ static CtStatus find_device(CtDevice *d, int ordinal, CtErr *err) {
   }
   if (ordinal < 0 || ordinal >= n) {
     return ct_fail(err, CT_EMISSING,
-                   "device: there is no CUDA device %d; this machine has %d, "
-                   "counted from 0",
+                   "device: there is no CUDA device %d; this machine has %d, counted from 0",
                    ordinal, n);
   }
   CuResult r = d->cu->cuDeviceGet(&d->device, ordinal);

@@ -154,8 +154,7 @@ static CtStatus open_given(const CtDlSpec *lib, const char *path, void **handle,
   void *h = load(path);
   if (h == NULL) {
     return ct_fail(err, CT_EMISSING,
-                   "%s: cannot load '%s', which %s names: %s; "
-                   "give the path of the library",
+                   "%s: cannot load '%s', which %s names: %s; give the path of the library",
                    lib->what, path, lib->env, why());
   }
   *handle = h;
@@ -458,9 +457,8 @@ static CtStatus try_nvrtc_names(const Candidates *cs, CtErr *err) {
   }
   if (cs->n_too_new > 0) {
     return ct_fail(err, CT_EMISSING,
-                   "nvrtc: all that were found are newer than the driver, which "
-                   "is for CUDA %d.%d; install an NVRTC of that version or set CUTTLE_NVRTC to "
-                   "its path",
+                   "nvrtc: all that were found are newer than the driver, which is for CUDA %d.%d; "
+                   "install an NVRTC of that version or set CUTTLE_NVRTC to its path",
                    cs->driver_version / 1000, cs->driver_version % 1000 / 10);
   }
   char tried[256];

@@ -397,9 +397,7 @@ static void fail_rows(const By *by, CtView v, CtWidthWhy why) {
   ct_ir_put_view(by->ir, v, &text);
   ct_text_printf(&text, " (aligned to %lld bytes) has no such rows: ", (long long)align_of(by, v));
   print_why(by, why, v, &text);
-  ct_tile_fail(by->c,
-               "%s reads rows of 16 bytes, %lld x %s that are adjacent and aligned; "
-               "%s; %s",
+  ct_tile_fail(by->c, "%s reads rows of 16 bytes, %lld x %s that are adjacent and aligned; %s; %s",
                by->atom->name, (long long)(128 / ct_dtype_width(by->dtype)),
                ct_dtypes[by->dtype].name, ct_text_str(&text),
                why == CT_WIDTH_COMMON ? apart : refusals[why].fix);

@@ -223,8 +223,7 @@ static void check_in_registers(CtTileCx *c, CtView v, int64_t per, const char *a
                       ct_spaces[buf->space], c->atom->name, as);
   } else if (ct_guard_n(&v) > 0) {
     ct_tile_fail_view(c, v,
-                      "is guarded, but operands of an MMA cannot be; guard the source of "
-                      "the copy");
+                      "is guarded, but operands of an MMA cannot be; guard the source of the copy");
   } else if (!ct_tile_is_packed(c->ir, v, per)) {
     ct_tile_fail_view(c, v,
                       "does not have the %lld values of a register next to each other, from "

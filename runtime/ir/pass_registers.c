@@ -53,9 +53,8 @@ static void check_index(void *ud, CtVal v) {
       snprintf(
           why, sizeof why,
           "the variable of a loop of %lld iterations; registers have no addresses, so the loop is "
-          "unrolled, which works for up to %d iterations; declare it with local_array, or keep "
-          "the data in "
-          "shared memory",
+          "unrolled, which works for up to %d iterations; declare it with local_array, or keep the "
+          "data in shared memory",
           (long long)trips, MAX_TRIPS);
       fail_at(f, why);
     } else {

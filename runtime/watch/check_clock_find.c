@@ -84,8 +84,7 @@ static void note_far(CtCheckWorker *k, const CtFarArrival *far, int rank) {
       text, sizeof text,
       "%.80s[%lld] of block (%lld,%lld,%lld) is used from another block of the cluster, and that "
       "block may have ended: nothing that it waits for comes after this; let all blocks reach "
-      "sync_cluster() "
-      "before they end",
+      "sync_cluster() before they end",
       p->bufs[far->buf].name, (long long)far->slot, (long long)bid[0], (long long)bid[1],
       (long long)bid[2]);
   ct_finding_note_text(k,

@@ -474,8 +474,7 @@ static const struct {
      "sync_threads()}, or wait for fewer pending groups; each group ends with cp_async_commit()"},
     {CT_CHECK_ASYNC, CT_ASYNC_WRITE,
      "cp.async: write of %w, by %t, while the copy by %o at %m may be in progress; "
-     "{cp_async_wait(0) "
-     "and sync_threads()}"},
+     "{cp_async_wait(0) and sync_threads()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_NO_BARRIER,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but others see "
      "it only after a barrier; put sync_threads() after cp_async_wait"},
@@ -484,8 +483,7 @@ static const struct {
      "then sync_cluster()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_FAR_WRITE,
      "cp.async: write of %w, by %t, while the copy by %o at %m may be in progress; "
-     "{cp_async_wait(0) "
-     "and then sync_cluster()}"},
+     "{cp_async_wait(0) and then sync_cluster()}"},
     {CT_CHECK_ASYNC, CT_ASYNC_NOT_HANDED_ON,
      "cp.async: access to %w, by %t: %o, which copied it at %m, has waited for it, but nothing "
      "orders that wait before this; put the cp_async_wait before what hands the data on, such as "
@@ -516,12 +514,10 @@ static const struct {
      "in side:wait(event():record())"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED,
      "sync_threads: %x threads of the block have ended without reaching it, the first: %t; all "
-     "must "
-     "reach it: return after the last sync_threads, or let part of a block wait at a "
+     "must reach it: return after the last sync_threads, or let part of a block wait at a "
      "named_barrier"},
     {CT_CHECK_BARRIER, CT_BARRIER_ENDED_GRID,
-     "sync_grid: %x threads of the block have ended without reaching it, the first: %t; all "
-     "must "
+     "sync_grid: %x threads of the block have ended without reaching it, the first: %t; all must "
      "reach it: return after the last sync_grid"},
     {CT_CHECK_BARRIER, CT_BARRIER_WARP,
      "sync_warp: %t is there, but %o is elsewhere; all threads of a warp must reach the same "

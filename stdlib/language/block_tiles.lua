@@ -17,8 +17,7 @@ local function check_tile(x, number, op)
   for i = 0, 1 do
     if rank(x) < 2 or not internal.kernel.is_static(size(x, i)) then
       fail(op, "%s is not a tile of two modes whose extents are known while tracing; tile it "
-        .. "first, "
-        .. "as in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
+        .. "first, as in tile(A, {64, 32}, {blockIdx.x, _})", x.layout)
     end
   end
 end

@@ -34,8 +34,7 @@ local function check_registers(acc, x, name)
   local want = { size(shape[1]), size(shape[2]) }
   if rank(x) ~= 3 or size(x, 0) ~= want[1] or size(x, 1) ~= want[2] then
     fail("dot", "the fragment %s is not an operand %s of this accumulator, whose parts are "
-      .. "(%d,%d,k); "
-      .. "write acc:read_%s(tile)", x.layout, name, want[1], want[2], name)
+      .. "(%d,%d,k); write acc:read_%s(tile)", x.layout, name, want[1], want[2], name)
   end
 end
 

@@ -77,8 +77,7 @@ local function atoms_of(job)
   local atoms = pieces.atoms(job.from, job.to)
   if not atoms then
     tiles.fail("reshard", "%s from %s to %s: the factors of a mode do not divide each other, so "
-      .. "this "
-      .. "is not a step of a plan", job.step.op, job.step.from, job.step.to)
+      .. "this is not a step of a plan", job.step.op, job.step.from, job.step.to)
   end
   return atoms
 end

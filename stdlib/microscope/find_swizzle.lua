@@ -379,8 +379,7 @@ function M.find_swizzle(x, ...)
   local layout = to_layout(x)
   if not layout then
     fail("a launch or a layout was expected: find_swizzle(k{grid = ..., block = ...}, \"sA\", A, "
-      .. "B, "
-      .. "C) or find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})")
+      .. "B, C) or find_swizzle(layout, {dtype = f16, writes = ..., reads = ...})")
   end
   return find_for_accesses(layout, ...)
 end

@@ -154,8 +154,7 @@ local function add_copy(list, tile, copy)
             at = run_at(function(_, i) return parts(thread, i, rest) end, thread, first, vec)
             if not at then
               fail("%s accesses %d elements of %s at once, which the layout %s does not keep "
-                .. "together "
-                .. "and aligned", atom.name, vec, atom.dtype, tile.layout)
+                .. "together and aligned", atom.name, vec, atom.dtype, tile.layout)
             end
           end
           request[lane + 1] = at and at * tile.bytes or false

@@ -246,8 +246,7 @@ function trace_type:__tostring()
   end
   if #self.rows == 0 then
     out[#out + 1] = "no thread writes it: the launch ran again, with the current contents of its "
-      .. "tensors; if "
-      .. "a ticket or flag in them decides who writes, reset it first"
+      .. "tensors; if a ticket or flag in them decides who writes, reset it first"
   end
   for _, place in ipairs(self.open_ends) do
     local text = places_text({ place }, self.tensors, self.grid)

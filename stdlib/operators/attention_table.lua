@@ -58,8 +58,7 @@ end
 function M.trouble(row, configs)
   if not row.key:find "^%w+ d%d+v?%d* %l+ %d+ %d+ %d+ %d+$" then
     return ("'%s' does not describe an attention problem; type, depth, mask, batches, heads, "
-      .. "queries and keys were "
-      .. "expected, as in 'bf16 d128 causal 4 32 4096 4096'"):format(row.key)
+      .. "queries and keys were expected, as in 'bf16 d128 causal 4 32 4096 4096'"):format(row.key)
   elseif not by_text(configs, row.config) then
     return ("'%s' is not a configuration of attention; a name of attention.lua was expected, as in "
       .. "'name=\"mma 128x64\"'"):format(row.config)

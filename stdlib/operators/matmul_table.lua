@@ -111,9 +111,8 @@ end
 function M.trouble(row)
   if is_packed(row) then return nil end
   if not numbers_of(row.key) then
-    return ("'%s' does not describe a product; type, majors, M, N, K and batches were expected, "
-      .. "as in "
-      .. "'f16 TN 4096 4096 4096 1'"):format(row.key)
+    return ("'%s' does not describe a product; type, majors, M, N, K and batches were expected, as "
+      .. "in 'f16 TN 4096 4096 4096 1'"):format(row.key)
   elseif not named(row) then
     return ("'%s' is not a configuration of matmul; a name of matmul_configs.lua and a split were "
       .. "expected, as in 'name=\"mma 128x128x64\" split=1'"):format(row.config)

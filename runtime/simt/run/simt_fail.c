@@ -204,9 +204,8 @@ static CtStatus report_chosen(const CtWorker *worker, const char *who, CtErr *er
                    (unsigned long long)f->off, buf->name, buf->align, who);
   }
   return ct_fail(err, CT_EINVAL,
-                 "tensor_at: address 0x%llx of %s is in no tensor that the host "
-                 "keeps, %s; addresses come from t.address, and the tensors must live during the "
-                 "launch",
+                 "tensor_at: address 0x%llx of %s is in no tensor that the host keeps, %s; "
+                 "addresses come from t.address, and the tensors must live during the launch",
                  (unsigned long long)f->off, buf->name, who);
 }
 
@@ -383,10 +382,9 @@ static CtStatus report_tmem_lanes(const CtWorker *worker, CtErr *err) {
   int64_t word = f->off * ct_dtype_width(buf->dtype) / 32;
   int64_t first = f->warp->index % 4 * CT_LANES;
   return ct_fail(err, CT_EINVAL,
-                 "copy: thread %s of block %s has lane %lld, column %lld of %s as "
-                 "its part, but warp %d of the block reaches lanes %lld to %lld only, each thread "
-                 "the part of its own place in the warp; take get_slice(threadIdx.x %% 128) of "
-                 "tmem_copy",
+                 "copy: thread %s of block %s has lane %lld, column %lld of %s as its part, but "
+                 "warp %d of the block reaches lanes %lld to %lld only, each thread the part of "
+                 "its own place in the warp; take get_slice(threadIdx.x %% 128) of tmem_copy",
                  ct_part_thread(worker->job->program, f->warp, f->lane).s, ct_part_block(worker).s,
                  (long long)(word % CT_TMEM_LANES), (long long)(word / CT_TMEM_LANES), buf->name,
                  (int)f->warp->index, (long long)first, (long long)(first + CT_LANES - 1));
@@ -412,9 +410,8 @@ static CtStatus report(const CtWorker *worker, const char *who, CtErr *err) {
     case CT_FAIL_CLUSTER: return report_cluster(worker, err);
     case CT_FAIL_REPEATS:
       return ct_fail(err, CT_EINVAL,
-                     "%s: accesses outside were left out %lld times in one block, "
-                     "the last one %s; a loop may wait for what they would have done, so check "
-                     "ends the launch",
+                     "%s: accesses outside were left out %lld times in one block, the last one %s; "
+                     "a loop may wait for what they would have done, so check ends the launch",
                      worker->job->program->name, (long long)f->off, who);
     case CT_FAIL_TMA_START: return report_tma_start(worker, who, err);
     case CT_FAIL_MEMBER:
