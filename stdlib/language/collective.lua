@@ -490,8 +490,7 @@ local function same_size(a, b)
   -- Sizes of the launch are left to the checks of accesses.
   local is_known = internal.kernel.is_static(size(a)) and internal.kernel.is_static(size(b))
   if is_known and size(a) ~= size(b) then
-    fail("transform", "%s and %s have different sizes", tostring(shape(a)),
-      tostring(shape(b)))
+    fail("transform", "%s and %s have different sizes", tostring(shape(a)), tostring(shape(b)))
   end
 end
 

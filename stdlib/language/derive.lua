@@ -239,8 +239,7 @@ function steps.tile_to_shape(lines, _, a, shape, order)
 end
 
 function steps.nullspace(lines, result, a)
-  line(lines, "A(result(i)) = 0 for each of the %d coordinates that %s leads to 0", size(result),
-    a)
+  line(lines, "A(result(i)) = 0 for each of the %d coordinates that %s leads to 0", size(result), a)
 end
 
 -- "Sw<3,0,3>": which bits of an index change, and by which. It reads the field at M + S where

@@ -337,8 +337,7 @@ local function values_of_A(mma, from, n_atoms, op)
   local values = composition(left_inverse(in_c), in_a)
   for i = 0, size(in_a) - 1 do
     if values(i) >= size(in_c) or in_c(values(i)) ~= in_a(i) then
-      tiles.fail(op, "a thread of %s holds other columns than one of %s, %s", c.name, a.name,
-        like)
+      tiles.fail(op, "a thread of %s holds other columns than one of %s, %s", c.name, a.name, like)
     end
   end
   return values

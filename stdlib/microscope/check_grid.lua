@@ -14,8 +14,7 @@ local M = {}
 function M.device(name)
   local device = type(name) == "string" and devices.find(name)
   if not device then
-    errors.fail("check", "the device is '%s'; expected one of %s", tostring(name),
-      devices.names())
+    errors.fail("check", "the device is '%s'; expected one of %s", tostring(name), devices.names())
   end
   return device
 end

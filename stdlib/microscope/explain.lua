@@ -308,8 +308,7 @@ local function add_partition(report, part, options)
     report:add("coverage", "not examined: more than %d elements", MAX_ELEMENTS)
     return
   end
-  owners.add(report, owners_of.partition(shape, threads, projection), shape, size(threads),
-    options)
+  owners.add(report, owners_of.partition(shape, threads, projection), shape, size(threads), options)
   local dropped = dropped_modes(projection)
   if dropped ~= "" then
     report:add("", "threads that differ only in %s of %s, which the projection drops, share "

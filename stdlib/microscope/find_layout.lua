@@ -23,10 +23,6 @@ local fail = require "cuttle.fail".of "find_layout"
 
 -- {====== The tile ======
 
-local function tuple_text(list)
-  return "(" .. table.concat(list, ",") .. ")"
-end
-
 -- Integers by mode, from 1 on.
 local function to_modes(x, what)
   local ok, tuple = pcall(shape, x)
@@ -52,7 +48,7 @@ local function strides_of(order, n)
   end
   if #out ~= n then
     fail("order is %s; \"col\", \"row\" or a stride for each of the %d modes was expected",
-      type(order) == "table" and tuple_text(out) or tostring(order), n)
+      type(order) == "table" and tiles.tuple_text(out) or tostring(order), n)
   end
   return out
 end
@@ -242,13 +238,13 @@ function M.find_layout(tile_shape, n_threads, dtype, options)
   local wanted = candidates_of(tile, n_threads)
   if #wanted == 0 then
     fail("%d threads cannot share the %d elements of the tile %s evenly, mode by mode; %s threads "
-      .. "can", n_threads, tile.size, tuple_text(extents), near(tile, n_threads))
+      .. "can", n_threads, tile.size, tiles.tuple_text(extents), near(tile, n_threads))
   end
   local shared = to_shared(options.shared, tile)
   local done, stopped = search.rank("find_layout", wanted,
     function(candidate) value(tile, candidate, n_threads, shared) end, comes_before)
   return setmetatable({ thr = done[1].thr, val = done[1].val, candidates = done,
-                        dtype = tostring(dtype), tile = tuple_text(extents),
+                        dtype = tostring(dtype), tile = tiles.tuple_text(extents),
                         n_threads = n_threads, shared = shared, stopped = stopped,
                         n_wanted = #wanted, rows = options.rows or ROWS }, found_type)
 end

@@ -80,8 +80,7 @@ end
 local function add_tv(list, tile, spec)
   local tv = type(spec.tv) == "string" and L(spec.tv) or spec.tv
   if rank(tv) ~= 2 then
-    fail("the thread-value layout %s has %d modes; threads and values were expected", tv,
-      rank(tv))
+    fail("the thread-value layout %s has %d modes; threads and values were expected", tv, rank(tv))
   end
   local n_threads, n_values = size(tv, 0), size(tv, 1)
   local function offset_of(thread, value) return tile.layout(tv(thread, value)) end

@@ -142,8 +142,7 @@ function Page:ticks(t, top)
   local step = step_of(self.to - self.from)
   for cycle = math.ceil(self.from / step) * step, self.to, step do
     local x = self:x_of(cycle)
-    table.insert(self.items, 1,
-      { "line", x, top, x, self.y, color = "#CCCCCC", width = 0.5 })
+    table.insert(self.items, 1, { "line", x, top, x, self.y, color = "#CCCCCC", width = 0.5 })
     self:text(x, self.y + 8, ("%.0f"):format(cycle), SMALL, { anchor = "middle" })
   end
   local of = t.measured and "model, GPU" or "model"

@@ -36,8 +36,7 @@ end
 --- it has copied there itself.
 function M.buffer(variant)
   local part <const> = WIDTH * WARP
-  return shared(variant.dtype,
-    layout({WIDTH, 2, variant.idle, WARP}, {1, part, 2 * part, WIDTH}))
+  return shared(variant.dtype, layout({WIDTH, 2, variant.idle, WARP}, {1, part, 2 * part, WIDTH}))
 end
 
 -- The block's key head, counted through all batches.

@@ -212,8 +212,7 @@ end
 local function read_token_scale(q, x, name, of)
   local t = operand(x, name, "B,Hk,Sk", q)
   check_type(t, f32)
-  check_extents(t, places_of(of), ", one scale for each key, as K has "
-    .. given(of))
+  check_extents(t, places_of(of), ", one scale for each key, as K has " .. given(of))
   return arranged(t, { 3, 2, 1 })
 end
 

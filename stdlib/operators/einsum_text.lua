@@ -98,8 +98,7 @@ end
 --- How many operands a text has.
 function M.count(text)
   if type(text) ~= "string" then
-    fail("argument 1 is of type %s; expected a text such as \"bmk,bnk->bmn\"",
-      type_name(text))
+    fail("argument 1 is of type %s; expected a text such as \"bmk,bnk->bmn\"", type_name(text))
   end
   return #split(text:match "^(.-)%->" or text)
 end

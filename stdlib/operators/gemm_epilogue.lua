@@ -53,8 +53,7 @@ end
 local function call(self, m, n, id, ...)
   local variant = self.variant
   if variant.named then return element.call(self, m, n, id, ...) end
-  return variant.epilogue(..., m, n, self.l,
-    table.unpack(self.operands, variant.bias and 2 or 1))
+  return variant.epilogue(..., m, n, self.l, table.unpack(self.operands, variant.bias and 2 or 1))
 end
 
 -- What it makes of them.
@@ -123,8 +122,7 @@ end
 local function store_pairs(self, sums, part, places, ids)
   local variant = self.variant
   for i in unroll(0, size(sums), 2) do
-    nested.write_at(part, places[i], cast(finish_pair(self, sums, places, ids, i),
-      variant.c_dtype))
+    nested.write_at(part, places[i], cast(finish_pair(self, sums, places, ids, i), variant.c_dtype))
   end
 end
 

@@ -27,8 +27,7 @@ function M.trouble(config, p)
   for _, name in ipairs { "A", "B" } do
     local n = p.nested[name]
     if n and n * p.dtype.bits ~= VECTOR_BITS then
-      return ("it gathers 16 bytes at once, but only %d are adjacent"):format(
-        n * p.dtype.bytes)
+      return ("it gathers 16 bytes at once, but only %d are adjacent"):format(n * p.dtype.bytes)
     end
   end
 end

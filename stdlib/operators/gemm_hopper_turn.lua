@@ -221,8 +221,7 @@ function M.multiply(mma, state, held, tCsY, sums, k_tiles, calls)
       end
       wgmma_fence()
       for step = part * half, (part + 1) * half - 1 do
-        gemm(mma, held(_, _, step), tCsY(_, _, step, slot), sums,
-          {accumulate = step > 0 or k > 0})
+        gemm(mma, held(_, _, step), tCsY(_, _, step, slot), sums, {accumulate = step > 0 or k > 0})
       end
       wgmma_commit()
       if part == 0 then calls.begun(k) end

@@ -85,8 +85,7 @@ end
 
 -- Elements of one tile have one colour, in the result and in the operand.
 local function color_division(picture, layout, op)
-  local outside = tiles.color(picture.panels, layout, op.operands, language[op.name],
-    zipped_divide)
+  local outside = tiles.color(picture.panels, layout, op.operands, language[op.name], zipped_divide)
   if not outside then return colorize(picture, { color = "offset" }) end
   note_outside(picture, layout, op, outside)
   each_cell(picture.panels, function(cell, panel)

@@ -217,8 +217,7 @@ local function draw_headers(page, box, range, x, y)
     page:text(x + (col - range.first + 0.5) * w, y - LABEL / 2 - 3, tostring(col), LABEL, middle)
   end
   for row = 0, box.row_label and panel.rows - 1 or -1 do
-    page:text(x - 4, y + (row + 0.5) * h, tostring(row), LABEL,
-      { color = GREY, anchor = "end" })
+    page:text(x - 4, y + (row + 0.5) * h, tostring(row), LABEL, { color = GREY, anchor = "end" })
   end
   if box.col_label then
     page:text(x + (range.last - range.first) * w / 2, y - 1.5 * LABEL - 7, box.col_label, LABEL,

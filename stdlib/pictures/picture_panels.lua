@@ -67,8 +67,7 @@ function M.add_panels(picture, layout, role, how)
   if size(layout) == 0 then
     picture.notes[#picture.notes + 1] = ("%s has no elements"):format(layout)
   elseif more > 0 then
-    picture.notes[#picture.notes + 1] = ("%s of %s"):format(plural(more, "more panel"),
-      layout)
+    picture.notes[#picture.notes + 1] = ("%s of %s"):format(plural(more, "more panel"), layout)
   end
   return panels
 end
