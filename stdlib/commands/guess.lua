@@ -229,6 +229,9 @@ local rows = {
     local x, name = line:match "([%a_][%w_]*)%.([%a_][%w_]*)"
     return x and type(language[name]) == "function" and ("; write %s(%s)"):format(name, x) or nil
   end },
+  { "call a number value %(for iterator", function()
+    return "; numbers are counted by for i = 0, n - 1 do"
+  end },
   { "attempt to add a 'string' with", function() return "; Lua joins texts by .." end },
   { "coordinate: argument %d is nil", function(_, _, line)
     return line:find "%f[%w_]for%s.*%sin%s"

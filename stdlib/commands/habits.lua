@@ -352,6 +352,8 @@ M.syntax = {
   { "')' expected near ','", "%([%w_ ]+,", "a tuple is a table: write {4, 8}" },
   { "']' expected near ','", "", "coordinates are one table: write t[{i, j}]" },
   { "near ':'", "%[[^%]]*:[^%]]*%]", "'_' keeps a mode: write t(_, j)" },
+  { "unexpected symbol near ':'", "[%w_]%([^()]*:[^()]*%)", "'_' keeps a mode: write t(_, j)" },
+  { "malformed number near", "=%s*(%d+)%.%.(%d+)", "Lua writes for i = %s, %s do" },
   { "near '<'", "([%a_][%w_]*)<([%w_]+)>%(([^)]*)%)",
     function(name, i, x) return ("Lua has no templates: write %s(%s, %s)"):format(name, x, i) end },
   { "near '<'", "", "Lua has no templates: write size(A, 0) for size<0>(A)" },

@@ -121,6 +121,13 @@ local function blames_first_token(message, text)
   return token ~= nil and text:match("^[ \t\n]*(.*)$"):sub(1, #token) == token
 end
 
+-- `x = 3; x`, which is no Lua: the last expression is shown, as in other prompts.
+local function load_shown(host, text, chunkname)
+  local before, last = text:match "^([^\n]*;)%s*([^;\n]-)%s*$"
+  if not before or not last:find "[%w_]" then return nil end
+  return (M.load_chunk(host, ("%s return %s"):format(before, last), chunkname))
+end
+
 -- The input as it is: the function; or nil, the message that fits, and whether another line may
 -- help.
 local function load_lua(host, text, chunkname)
@@ -129,6 +136,7 @@ local function load_lua(host, text, chunkname)
   if made then return made end
   local may_go_on = is_incomplete(of_expression, text)
   local statements, message = M.load_chunk(host, text, chunkname)
+  statements = statements or load_shown(host, text, chunkname)
   if statements then return statements end
   if not is_incomplete(message, text) and blames_first_token(message, text) then
     return nil, of_expression, may_go_on

@@ -40,6 +40,7 @@ prompt "print(zeros(f32, {4, 8})[1][2])" -- expect: attempt to index a number va
 prompt "t = zeros(f32, {4, 4}) print(size(t)[0])" -- expect: attempt to index a number value; size(t) is a number
 prompt "t = zeros(f32, {4, 4}) print(t[1][2])" -- expect: attempt to index a number value (field 'integer index'); coordinates are one table: write t[{i, j}]
 
+prompt "for i in 10 do end" -- expect: attempt to call a number value (for iterator 'for iterator'); numbers are counted by for i = 0, n - 1 do
 prompt "zeros(f32, 4):max()" -- expect: a tensor has no field 'max'; write reduce(x, "max")
 prompt 'rows = require "cuttle.rows" rows.softmx(1)' -- expect: (field 'softmx'); did you mean 'softmax'?
 prompt "kernel(function(x) end):bench()" -- expect: a kernel has no field 'bench'; it is a function: write bench(...)

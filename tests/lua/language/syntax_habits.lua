@@ -12,6 +12,8 @@ try "x <<= 2"           -- expect: ; Lua has no <<=: write x = x << y
 try "x %= 2"            -- expect: ; Lua has no %=: write x = x % y
 try "x = t[1,2]"        -- expect: ; coordinates are one table: write t[{1,2}]
 try "x = t[1, 2] + y[3, 4]" -- expect: ; coordinates are one table: write t[{1, 2}]
+try "x = t(0, :)"       -- expect: ; '_' keeps a mode: write t(_, j)
+try "for i = 1..4 do end" -- expect: ; Lua writes for i = 1, 4 do
 try "x = t[:, 0]"       -- expect: ; '_' keeps a mode: write t(_, j)
 try "size<0>(A)"        -- expect: ; Lua has no templates: write size(A, 0)
 try "x = cute::size(A)" -- expect: ; Lua has no namespaces: write size
@@ -48,7 +50,7 @@ try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'
 local bare = kernel("k", function(x) x[0] = threadIdx end)
 print((select(2, pcall(bare{grid = 1, block = 1}, zeros(f32, 1)))))
--- expect: tests/lua/language/syntax_habits.lua:49: store to x: f32 expected, got an index; write threadIdx.x
+-- expect: tests/lua/language/syntax_habits.lua:51: store to x: f32 expected, got an index; write threadIdx.x
 -- A file, too.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))

@@ -36,6 +36,10 @@ check("goes on after an error, and says so at the end",
 check("each input has a name", "x = 1\nlocal y = nil + 1\n",
   "input 2:1: attempt to perform arithmetic on a nil value\n", 1)
 check("lines of an input", "x = 1\n(function()\nerror 'here' end)()\n", "input 2:2: here\n", 1)
+check("a last expression after statements", "x = {4; 5}; x[2]\nlocal n = 'a;b'; n .. '!'\nn\n",
+  "5\na;b!\na;b\n")
+check("a text with a semicolon", "x = 'a; b'\nx\n", "a; b\n")
+check("statements that go on", "x = 1; y =\n2\ny\n", "2\n")
 check("an incomplete last input", "for i = 1, 2 do\n",
   "input 1:1: 'end' expected near <eof>\n", 1)
 check("a value that cannot be printed",
