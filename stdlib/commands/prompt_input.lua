@@ -138,7 +138,8 @@ local function load_lua(host, text, chunkname)
   local statements, message = M.load_chunk(host, text, chunkname)
   statements = statements or load_shown(host, text, chunkname)
   if statements then return statements end
-  if not is_incomplete(message, text) and blames_first_token(message, text) then
+  local assigns = of_expression:find " near '='$" -- a statement began, whatever its first token is
+  if not is_incomplete(message, text) and not assigns and blames_first_token(message, text) then
     return nil, of_expression, may_go_on
   end
   return nil, message, may_go_on or is_incomplete(message, text)
