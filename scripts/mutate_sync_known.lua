@@ -218,7 +218,7 @@ add("attention_backward hopper, deterministic", "fence_proxy_async() #1", "needl
 add("attention_backward hopper, deterministic", "fence_proxy_async() #2", "needless",
   "tma_store_wait(0, {done = true}) makes what was stored visible")
 local in_pairs <const> = "attention_backward hopper, pairs"
-for _, i in ipairs { 4, 5, 6, 7, 8, 11, 12, 13, 14, 15 } do
+for _, i in ipairs { 4, 5, 6, 7, 8, 9, 12, 13, 14, 15, 16, 17 } do
   add(in_pairs, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
 end
 add_all(in_pairs, { "wgmma_wait() #1", "wgmma_wait() #2", "wgmma_wait() #8" }, "needless",
@@ -231,8 +231,8 @@ add_all(d192, { "the wait for an mbarrier 'shared_11' #1", "wgmma_commit() #4", 
   "wgmma_commit() #11", "wgmma_wait() #9" }, "needless", released)
 add_all(d192, { "wgmma_wait() #6", "wgmma_wait() #12" }, "needless",
   "the one before it has waited for all products")
-for _, name in ipairs { in_pairs, d192 } do
-  add_all(name, { "wgmma_commit() #3", "wgmma_commit() #10" }, "needless",
+for name, second in pairs { [in_pairs] = 11, [d192] = 10 } do
+  add_all(name, { "wgmma_commit() #3", ("wgmma_commit() #%d"):format(second) }, "needless",
     "the next commit is of the same sums")
   add(name, "the barrier of the cluster #4", "needless",
     "each block waits for all that the other one sends")

@@ -86,29 +86,49 @@ function Joined:await_place()
   self.sent:sync()
 end
 
+-- The last product of dK, and S' of the next tile, run while dQ is handed over.
+local function hand_over_early(group, begin, own)
+  local other = group.other
+  begin(group.plan.dKV, other.dS(_, _, _, 0), other.Qt(_, _, _, own), group.dK)
+  group:begin_next_scores()
+  wgmma_wait(2)
+  group:hand_over_dQ()
+  wgmma_wait(1)
+  group.joined.done:arrive()
+  group:release_Q(own, group.left)
+  wgmma_wait(0)
+end
+
+-- The same where S' is not ahead: all products first.
+local function hand_over_late(group, own)
+  wgmma_wait(2)
+  group:release_Q(own, group.left - 1)
+  group.q:advance()
+  wgmma_wait(0)
+  group.joined.done:arrive()
+  group:hand_over_dQ()
+  wgmma_wait(0)
+end
+
 --- The products of a group's step that need P' and dS' of all groups, by begin(mma, A, B, C): dQ of
---- the own keys, and that of the other block's when dS' has come. S' of the next tile runs while dQ
---- is added, if it is ahead.
+--- the own keys, and that of the other block's when dS' has come.
 function M.finish_step(group, begin)
-  local plan, bars, q, o, joined = group.plan, group.bars, group.q, group.o, group.joined
-  local own, other, ahead = q.slot, group.other, group.variant.ahead
+  local plan, o, joined, other = group.plan, group.o, group.joined, group.other
+  local own, ahead = group.q.slot, group.variant.ahead
   begin(plan.own, plan.own:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
   group:share_dS()
   begin(plan.dKV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
-  group:begin_dK()
+  if ahead then
+    begin(plan.own, plan.own:retile_A(group.dS, plan.KQ), group.Qt(_, _, _, own), group.dK)
+  else
+    group:begin_dK()
+  end
   group.part:begin(group.Kt[1], group.dSt(_, _, _, 0), {accumulate = false})
   wgmma_wait(2)
-  if group.is_first then bars.dO_empty[o.slot]:arrive() end
+  if group.is_first then group.bars.dO_empty[o.slot]:arrive() end
   joined:await_dS()
   group.part:begin(joined.Kt, joined.dSt)
-  wgmma_wait(2)
-  group:release_Q(own, group.left - 1)
-  if ahead then group:begin_next_scores() else q:advance() end
-  wgmma_wait(ahead and 1 or 0)
-  joined.done:arrive()
-  group:hand_over_dQ()
-  wgmma_wait(0)
-  group:release_Q(own, group.left, true)
+  if ahead then hand_over_early(group, begin, own) else hand_over_late(group, own) end
   o:advance()
 end
 
