@@ -249,6 +249,12 @@ local function to_problem(op, operands, names, result)
         x.dtype, operands[1].dtype)
     end
   end
+  local dtype = operands[1].dtype
+  local made = products.result_type(dtype)
+  if #operands > 2 and made ~= dtype then
+    tiles.fail(op, "%d operands are %s, and a product of two is %s; pass them as %s, or two at a "
+      .. "time", #operands, dtype, made, made)
+  end
   return { op = op, terms = terms, extents = modes.extents(op, terms), result = result }
 end
 
