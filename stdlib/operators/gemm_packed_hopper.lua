@@ -35,6 +35,7 @@ local indexed = require "cuttle.gemm_indexed"
 local formats = require "cuttle.packed_formats"
 local hopper = require "cuttle.gemm_hopper_multiply"
 local loads = require "cuttle.gemm_packed_hopper_load"
+local memo = require "cuttle.memo"
 local operands = require "cuttle.packed_operands"
 local reduce = require "cuttle.gemm_reduce"
 local scaling = require "cuttle.gemm_scales"
@@ -94,49 +95,60 @@ end
 
 local THREADS <const> = 256
 local WIDE <const> = 4 -- words of an access
+-- Rows of a block, where there are so many: their loads wait for memory at once.
+local TOGETHER <const>, MANY <const> = 4, 4096
 
 -- Of 32 elements of K, or n words, each lane has n / 4 in its registers: words (n / 4) c + i become
 -- words 4 i + c. Bytes 1 and 2 of a word change place, as codes have. A thread reads four words
--- and writes four others of a row; per_row: accesses of a row; has_index: what follows is which
--- rows of X.
-local function make_order(n, has_index)
+-- and writes four others of each of so many rows; per_row: accesses of a row; has_index: what
+-- follows is which rows of X.
+local make_order = memo.by_arguments(function(n, has_index, rows)
   return kernel("order_activations", function(X, out, per_row, ...)
     local own, at = shared(u32, WIDE * THREADS), blockIdx.y * THREADS + threadIdx.x
-    local m, index, words, to = blockIdx.x, ..., recast(X, u32), recast(out, u32)
-    local from, made = fragment(u32, WIDE), fragment(u32, WIDE)
+    local index, words, to = ..., recast(X, u32), recast(out, u32)
+    local from, made, chosen = fragment(u32, {WIDE, rows}), fragment(u32, WIDE), {}
+    local function each(f)
+      for r = 0, rows - 1 do
+        local m = rows * blockIdx.x + r
+        if rows == 1 or m < size(out, 0) then f(r, m) end
+      end
+    end
     grid_dependency_launch() -- the product loads its weight meanwhile
     grid_dependency_wait()
-    if at < per_row then
-      local row = has_index and index[m] or m
-      clear(from)
-      if not has_index or row >= 0 and row < size(X, 0) then
-        copy(tile(words, {1, WIDE}, {row, at})(0, _), from)
-      end
-      copy(from, view(own, layout{WIDE}, WIDE * threadIdx.x))
+    for r = 0, rows - 1 do
+      local m = rows * blockIdx.x + r
+      if rows > 1 then m = min(m, size(out, 0) - 1) end
+      chosen[r] = has_index and index[m] or m
     end
-    sync_threads()
-    if at < per_row then
+    clear(from)
+    each(function(r)
+      local row = chosen[r]
+      if at < per_row and (not has_index or row >= 0 and row < size(X, 0)) then
+        copy(tile(words, {1, WIDE}, {row, at})(0, _), from(_, r))
+      end
+    end)
+    each(function(r, m)
+      if r > 0 then sync_warp() end
+      copy(from(_, r), view(own, layout{WIDE}, WIDE * threadIdx.x))
+      sync_warp()
       local first = WIDE * threadIdx.x // n * n
       for c = 0, WIDE - 1 do
         local word = own[first + n // WIDE * c + WIDE * threadIdx.x % n // WIDE]
         made[c] = n == 8 and byte_perm(word, word, 0x3120) or word
       end
-      copy(made, tile(to, {1, WIDE}, {m, at})(0, _))
-    end
+      if at < per_row then copy(made, tile(to, {1, WIDE}, {m, at})(0, _)) end
+    end)
   end)
-end
-
-local order_kernels <const> = { [8] = make_order(8), [16] = make_order(16) }
-local gather_kernels <const> = { [8] = make_order(8, true), [16] = make_order(16, true) }
+end)
 
 --- The step that writes activations (M,K), or rows of these by an index, to `out`, row-major, in
 --- the order of the codes.
 function M.order(X, out, stream, index)
-  local per_row = size(X, 1) * X.dtype.bits // (WIDE * u32.bits)
-  return { kernel = (index and gather_kernels or order_kernels)[X.dtype.bits],
-           args = { X, out, per_row, index },
-           launch = { grid = { size(out, 0), cdiv(per_row, THREADS) }, block = THREADS, pdl = true,
-                      stream = stream } }
+  local per_row, n_rows = size(X, 1) * X.dtype.bits // (WIDE * u32.bits), size(out, 0)
+  local rows = n_rows >= MANY and TOGETHER or 1
+  return { kernel = make_order(X.dtype.bits, index ~= nil, rows), args = { X, out, per_row, index },
+           launch = { grid = { cdiv(n_rows, rows), cdiv(per_row, THREADS) }, block = THREADS,
+                      pdl = true, stream = stream } }
 end
 
 -- {====== Before the trace ======
