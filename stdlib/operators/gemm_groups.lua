@@ -158,6 +158,34 @@ function M.each_tile(way, start, step, f)
   end
 end
 
+-- Group v of 2 n, which are all groups twice: as each_tile_by_size goes through them.
+local function visit(way, v, first)
+  local n, is_again = size(way.ends), v >= size(way.ends)
+  local g = where(is_again, v - n, v)
+  local last = end_of(way.ends, g, first, way.extent)
+  local whole, all = cdiv(max(last - first - way.least, 0), way.rows), cdiv(last - first, way.rows)
+  return g, last, where(is_again, whole, 0), where(is_again, all - whole, whole)
+end
+
+--- The same, in another order and by rows and columns: calls f(group, row, column), where the group
+--- has way.times rows of tiles. Its last column may have way.least or fewer of its rows, and takes
+--- less time: these come after all others, so that blocks have equal work.
+function M.each_tile_by_size(way, start, step, f)
+  local n = size(way.ends)
+  local v, first, before = 0, 0, 0
+  local g, last, column, columns = visit(way, 0, 0)
+  for i in range(start, M.most_tiles(way.extent, n, way.rows) * way.times, step) do
+    while i >= before + columns * way.times and v < 2 * n - 1 do
+      v, before = v + 1, before + columns * way.times
+      first = where(v == n, 0, last)
+      g, last, column, columns = visit(way, v, first)
+    end
+    local own = i - before
+    if own >= columns * way.times then break end
+    f({ g = g, first = first, rows = last - first }, own // columns, column + own % columns)
+  end
+end
+
 --- The matrix of a group's rows (mode 0) or columns (mode 1).
 function M.part(t, mode, group)
   local extent, at = { size(t, 0), size(t, 1) }, { 0, 0 }

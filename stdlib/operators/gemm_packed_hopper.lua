@@ -540,7 +540,8 @@ function M.make(variant)
       local ends = table.remove(list, 1)
       by = indexed.take(variant, list)
       block.way = { ends = ends, extent = by.extent or size(C, 1), rows = plan.columns,
-                    times = n_rows }
+                    times = n_rows, least = #plan.widths > 1 and plan.widths[1] or nil }
+      if block.way.least then block.list = loads.new_list(WARPS * plan.groups) end
     end
     local ending = { alpha = alpha, beta = beta, scales = scaling.take(variant, list),
                      operands = list, by = by }

@@ -1,5 +1,7 @@
 -- gemm_packed_hopper_load.lua: the way of gemm_packed_hopper.lua's blocks through their tiles, and
--- their group that loads: one thread brings codes and scales by TMA, and another one activations.
+-- their group that loads: one thread brings codes and scales by TMA, another one activations, and
+-- a third one finds the tiles of groups where some take less time than others.
+local arrive = require "cuttle.warp_arrive"
 local grouping = require "cuttle.gemm_groups"
 local rasters = require "cuttle.raster"
 local M = {}
@@ -7,10 +9,58 @@ local M = {}
 local GROUP <const>, WARP <const> = 128, 32
 local TOGETHER <const> = 16 -- rows of tiles
 
+-- {====== The block's tiles ======
+
+-- Of a tile of groups: its row and column, and the group's number, first row and rows.
+local FIELDS <const>, AHEAD <const> = 8, 4
+
+--- Where one thread tells the block's others their tiles of groups, which it takes time to find:
+--- so many warps, and the threads that load.
+function M.new_list(n_warps)
+  return { tiles = shared(i32, layout{FIELDS, AHEAD}), full = mbarrier(AHEAD, 1),
+           empty = mbarrier(AHEAD, n_warps + 2) }
+end
+
+-- What that thread does. After the last tile it tells a row of -1.
+local function list_tiles(block)
+  local list, state = block.list, pipeline_state(AHEAD, {parity = 1})
+  local function tell(...)
+    list.empty[state.slot]:wait(state.parity)
+    for i, x in ipairs{...} do list.tiles[{i - 1, state.slot}] = x end
+    list.full[state.slot]:arrive()
+    state:advance()
+  end
+  grouping.each_tile_by_size(block.way, blockIdx.x, gridDim.x, function(group, row, column)
+    tell(row, column, group.g, group.first, group.rows)
+  end)
+  tell(-1, 0, 0, 0, 0)
+end
+
+-- Calls f for them; is_one: a thread does so, and else a warp.
+local function each_listed(block, own, n, f, is_one)
+  local list, way, state = block.list, block.way, pipeline_state(AHEAD)
+  local most = grouping.most_tiles(way.extent, size(way.ends), way.rows) * way.times
+  for i in range(cdiv(most, gridDim.x) + 1) do
+    list.full[state.slot]:wait(state.parity)
+    local told = list.tiles(_, state.slot)
+    local row, column = told[0], told[1]
+    local group = { g = told[2], first = told[3], rows = told[4] }
+    if is_one then list.empty[state.slot]:arrive() else arrive(list.empty[state.slot]) end
+    state:advance()
+    if row < 0 then break end
+    if n == 1 then
+      f(row, column, group)
+    elseif i % n == own then
+      f(row, column, group)
+    end
+  end
+end
+
 --- Calls f(row, column, group) of the block's tiles, of n that follow each other for number `own`:
 --- columns first, which share the weight; of many columns some rows of tiles at a time.
-function M.each_tile(block, own, n, f)
+function M.each_tile(block, own, n, f, is_one)
   local first, step = blockIdx.x + own * gridDim.x, n * gridDim.x
+  if block.list then return each_listed(block, own, n, f, is_one) end
   if block.way then
     grouping.each_tile(block.way, first, step, function(group, i)
       local n_columns = cdiv(group.rows, block.way.rows)
@@ -53,7 +103,7 @@ local function load_codes(variant, plan, rings, block, args)
       if rings.zeros then bring("zeros", at * plan.step // span, full) end
       state:advance()
     end
-  end)
+  end, true)
 end
 
 local function load_activations(variant, plan, rings, block, X)
@@ -72,7 +122,7 @@ local function load_activations(variant, plan, rings, block, X)
       end
       state:advance()
     end
-  end)
+  end, true)
 end
 
 --- What the threads of the group do. args: {codes =, scales =, zeros =, n_strips =} of the weight.
@@ -80,6 +130,7 @@ function M.load(variant, plan, rings, block, X, args)
   local i = threadIdx.x % GROUP
   if i == 0 then load_activations(variant, plan, rings, block, X) end
   if i == WARP then load_codes(variant, plan, rings, block, args) end
+  if block.list and i == 2 * WARP then list_tiles(block) end
 end
 
 return M
