@@ -196,11 +196,10 @@ local function plan_of(variant)
   plan.zeros = variant.has_zeros and ring(PAIRS, n_groups)
   plan.coded_bytes = bits // 8
   plan.widths, plan.mmas = { columns }, {}
-  if variant.grouped and (parts > 1 or not plan.promotes) then
-    plan.widths = widths_of(columns, parts, variant.last)
-  end
-  for i, n in ipairs(not plan.promotes and plan.widths or {}) do
-    plan.mmas[i] = tiled_mma(("SM90_64x%dx%s"):format(n, kind), {together, 1, 1})
+  if variant.grouped then plan.widths = widths_of(columns, parts, variant.last) end
+  for i, n in ipairs(plan.widths) do
+    plan.mmas[i] = parts > 1 and plan.part_mma
+      or tiled_mma(("SM90_64x%dx%s"):format(n, kind), {together, 1, 1})
   end
   stores.plan(variant, plan)
   plan.bytes = columns * step * dtype.bits // 8
@@ -389,12 +388,13 @@ local function multiply_apart(lane, block, state, way, sums, held)
   local some, last = {}, plan.sums * parts - 1
   local ahead = plan.parts > 1 and plan.columns // plan.parts <= AHEAD and 1 or 0
   for i = 0, ahead do
-    some[i] = fragment(dtype == i8 and i32 or f32, { size(sums) // plan.parts, 1, 1 })
+    some[i] = fragment(dtype == i8 and i32 or f32,
+      { size(sums) * way.columns // plan.columns // parts, 1, 1 })
   end
   local function begin(i, own, slot)
     local v, p = i // parts, i % parts
     wgmma_fence()
-    gemm(plan.part_mma, part_of(own.A, 0, v, plan.sums),
+    gemm(way.mma, part_of(own.A, 0, v, plan.sums),
       part_of(way.tCsX(_, _, _, slot), p, v, plan.sums), some[i % (ahead + 1)],
       {accumulate = false})
     wgmma_commit()
@@ -447,8 +447,8 @@ local function ways_of(plan, rings, sums)
     return { columns = columns, mma = mma, tCsX = mma:get_slice(thread):partition_B(rings.acts) }
   end
   for w, columns in ipairs(plan.widths) do
-    ways[w] = new(columns, plan.promotes and plan.part_mma or plan.mmas[w])
-    ways[w].parts, ways[w].sums = columns * plan.parts // plan.columns, {}
+    ways[w] = new(columns, plan.mmas[w])
+    ways[w].parts, ways[w].sums = cdiv(columns * plan.parts, plan.columns), {}
     for i = 0, plan.promotes and -1 or plan.high - 1 do
       ways[w].sums[i] = tile(sums, {size(sums, 0) * columns // plan.columns, 1, 1}, {0, i, 0})
     end

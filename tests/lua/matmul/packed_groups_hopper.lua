@@ -38,10 +38,13 @@ try("f4e2m1", f8e4m3, {groups = 2, columns = 256, parts = 2}, {G = 2, N = 64, K 
   M = 501, T = 40, gather = true, scatter = true})
 try("u4", i8, {groups = 2, columns = 256, parts = 4}, {G = 3, N = 64, K = 128, group = 128, M = 200,
   T = 200, scatter = true, add = true, C = f32})
+try("u4", f8e4m3, {groups = 2, columns = 128}, {G = 4, N = 136, K = 192, group = 64, M = 300, T = 9,
+  gather = true, has_zeros = true})
 -- expect: packed hopper 128x128x128, u4	nil
 -- expect: packed hopper 64x64x128, f4e2m1	nil
 -- expect: packed hopper 128x256x128, f4e2m1	nil
 -- expect: packed hopper 128x256x128, u4	nil
+-- expect: packed hopper 128x128x128, u4	nil
 
 -- A layer both of whose products are by wgmma, so that the first stores in the order of the codes,
 -- beside one whose second product is not. Then the same of rows that are quantised.
