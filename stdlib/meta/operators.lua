@@ -187,7 +187,9 @@ function attention(Q, K, V, options) end
 --- bits may differ too, unless `deterministic` is true; dK and dV always have the same bits.
 ---
 --- Masks and scores are options as in attention; `score_gradient(s, q, k, h, b, ...)` is the
---- derivative of `score`. With `sinks`, the fourth result is their gradient.
+--- derivative of `score`. With `sinks`, the fourth result is their gradient. Q, K and V may be of
+--- f8e4m3, with `q_scale`, `k_scale` and `v_scale`, and dO and the results of a wider type: these are
+--- gradients of the operands times their scales.
 ---
 ---     > Q, K = ones(f32, row_major{1, 1, 1, 2}), zeros(f32, row_major{1, 1, 2, 2})
 ---     > V = from_table(f32, {{{{1, 2}, {3, 4}}}})

@@ -16,6 +16,7 @@ local scores = require "cuttle.attention_score"
 local sinks = require "cuttle.attention_backward_sinks"
 local on_device = require "cuttle.operator_device"
 local launches = require "cuttle.operator_steps"
+local widen = require "cuttle.attention_backward_widen"
 local M = {}
 
 local op <const> = "attention_backward"
@@ -83,12 +84,14 @@ local function steps_of(config, p)
   return steps
 end
 
--- What to launch, in order.
+-- What to launch, in order, and the configuration.
 local function plan(p)
+  local steps = widen.is_for(p) and p.depth * p.batches > 0 and widen.steps(p) or {}
   local config = choose(p)
-  if p.depth == 0 or p.batches == 0 then return {}, config end -- no gradient has an element
+  if p.depth == 0 or p.batches == 0 then return steps, config end -- no gradient has an element
   scales.check_number(op, p.scale, "scale")
-  return steps_of(config, p), config
+  local own = steps_of(config, p)
+  return table.move(own, 1, #own, #steps + 1, steps), config
 end
 
 --- attention_backward(dO, Q, K, V, O, LSE[, options]) -> dQ, dK, dV[, dsinks]

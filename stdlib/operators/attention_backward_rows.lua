@@ -40,7 +40,7 @@ local function product_of(variant, t, lane, lanes, from, to)
   local width, h, b = variant.width, t.h, t.b
   local total, is_one = 0.0, variant.depth_v == variant.depth
   for i in range(lane, variant.depth_v // width, lanes) do
-    local x, y = fragment(t.O.dtype, width), fragment(t.O.dtype, width)
+    local x, y = fragment(t.O.dtype, width), fragment(t.dO.dtype, width)
     copy(tile(t.O(from, _, h, b), {width}, {i}), x)
     copy(tile(t.dO(from, _, h, b), {width}, {i}), y)
     for j = 0, width - 1 do total = total + cast(x[j], f32) * cast(y[j], f32) end

@@ -40,7 +40,7 @@ local known_options <const> = with_scores { "bits", "block_table", "cache_seqlen
   "stream", "v_scale" }
 
 local gradient_options <const> = with_scores { "causal", "config", "cu_seqlens_k",
-  "cu_seqlens_q", "deterministic", "out", "scale", "stream" }
+  "cu_seqlens_q", "deterministic", "k_scale", "out", "q_scale", "scale", "stream", "v_scale" }
 
 local function read_options(options, known)
   options = arguments.options(op, options, known, "{causal = true}")
@@ -333,9 +333,9 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
   local like = like_O(q, v)
   local o, grad = operand_like(like, O, "O"), operand_like(like, dO, "dO")
   local lse = lse_of(q, LSE, "LSE")
-  local results = { to_result(q, given[1], "dQ"), to_result(k, given[2], "dK"),
-                    to_result(v, given[3], "dV") }
-  if dO.dtype ~= Q.dtype then
+  local results = { to_result(q, given[1], "dQ", dO.dtype), to_result(k, given[2], "dK", dO.dtype),
+                    to_result(v, given[3], "dV", dO.dtype) }
+  if dO.dtype ~= Q.dtype and not (Q.dtype == f8e4m3 and dO.dtype.is_float) then
     fail("Q is %s but dO is %s; the element types must be equal", Q.dtype, dO.dtype)
   end
   for _, t in ipairs { grad, o, lse } do operands.check_device(op, t, q) end
@@ -343,7 +343,10 @@ function M.read_backward(who, dO, Q, K, V, O, LSE, options)
     check_results({ r }, { q, k, v, o, grad, lse, table.unpack(results, 1, i - 1) })
   end
   local p = problem_of(q, k, v, to_sequences(q, k, options), options)
-  p.deterministic = options.deterministic or false
+  p.deterministic, p.scales = options.deterministic or false, scales.read(op, options, p)
+  if p.scales and dO.dtype == f8e4m3 then
+    fail("there are scales, and dO is f8e4m3; expected dO of a wider type, as bf16")
+  end
   p.score = scores.read(op, options, p)
   if p.score and p.score.kind.lacks_gradient then
     fail("the derivative of `score` is missing; give {score_gradient = function(s, q, k, h, b, "

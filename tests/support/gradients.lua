@@ -11,6 +11,47 @@ local flat = M.flat
 --- The same numbers in f64.
 function M.wide(t) return view(from_table(f64, flat(t):totable()), t.layout) end
 
+-- The scale of a token of a sequence, in Lua's counting: scale is a number, or a table (H), (B,H) or
+-- (B,H,N) of blocks of 128 tokens.
+local function scale_of(scale, b, h, token)
+  if type(scale) ~= "table" then return scale end
+  local of_head = scale[h]
+  if type(of_head) == "table" then of_head = scale[b][h] end
+  return type(of_head) == "table" and of_head[(token - 1) // 128 + 1] or of_head
+end
+
+--- The numbers of t (B,H,S,D), or (H,T,D) where sequences begin at `starts`, times their scales, in
+--- f64.
+function M.scaled(t, scale, starts)
+  if not scale then return M.wide(t) end
+  local numbers = t:totable()
+  local function scale_head(head, b, h, first, last)
+    for i = first + 1, last do
+      for d, x in ipairs(head[i]) do head[i][d] = x * scale_of(scale, b, h, i - first) end
+    end
+  end
+  for i, list in ipairs(numbers) do
+    if starts then
+      for b = 1, #starts - 1 do scale_head(list, b, i, starts[b], starts[b + 1]) end
+    else
+      for h, head in ipairs(list) do scale_head(head, i, h, 0, #head) end
+    end
+  end
+  local wide = zeros(f64, t.layout)
+  copy(from_table(f64, numbers), wide)
+  return wide
+end
+
+--- Q, K and V of x times their scales in f64, and the options without scales.
+function M.scaled_operands(x, options)
+  local wide, plain = {}, M.with(options, {})
+  for i, name in ipairs {"q", "k", "v"} do
+    local starts = options["cu_seqlens_" .. (name == "q" and "q" or "k")]
+    wide[i], plain[name .. "_scale"] = M.scaled(x[i], options[name .. "_scale"], starts), nil
+  end
+  return wide, plain
+end
+
 --- The sum of the products of elements.
 function M.dot(a, b)
   local sum, x, y = 0, flat(a):totable(), flat(b):totable()
@@ -68,7 +109,8 @@ function M.try(x, dO, options, own, limits)
   local Q, K, V = table.unpack(x)
   local O, LSE = attention(Q, K, V, M.with(options, {lse = true}))
   local got = M.checked(dO, Q, K, V, O, LSE, M.with(options, own))
-  local inputs, g = {M.wide(Q), M.wide(K), M.wide(V)}, M.wide(dO)
+  local g, inputs = M.wide(dO), nil
+  inputs, options = M.scaled_operands(x, options)
   if options.sinks then
     inputs[4] = M.wide(options.sinks)
     options = M.with(options, {sinks = inputs[4]})

@@ -163,19 +163,20 @@ def attention_backward(do: Any, q: Any, k: Any, v: Any, o: Any, lse: Any, *, cau
                        scale: Optional[float] = None, cu_seqlens_q: Any = None, cu_seqlens_k: Any = None,
                        deterministic: bool = False, window: Any = None, softcap: Optional[float] = None,
                        alibi: Any = None, bias: Any = None, documents: Any = None, sinks: Any = None,
-                       dropout: Optional[float] = None, seed: Optional[int] = None, config: Optional[str] = None,
+                       dropout: Optional[float] = None, seed: Optional[int] = None, q_scale: Any = None,
+                       k_scale: Any = None, v_scale: Any = None, config: Optional[str] = None,
                        out: Optional[Sequence[Any]] = None) -> Tuple[Any, Any, Any]:
     """The gradients (dq, dk, dv) of attention(q, k, v, lse=True) -> (o, lse); `do` is that of o.
 
-    `causal`, `scale`, packed sequences, masks and scores must be the same as in that call. `deterministic`: all
-    calls give the same bits. `out`: the three tensors to fill.
+    `causal`, `scale`, packed sequences, masks, scores and scales of f8e4m3 must be the same as in that call.
+    `deterministic`: all calls give the same bits. `out`: the three tensors to fill, of the type of `do`.
     """
     check_tensors("attention_backward", do=do, q=q, k=k, v=v, o=o, lse=lse)
-    made = [_empty(t, t.shape) for t in (q, k, v)] if out is None else list(out)
+    made = [_empty(do, t.shape) for t in (q, k, v)] if out is None else list(out)
     call("attention_backward", do, q, k, v, o, lse,
          options=_options(out=made, causal=causal or None, scale=scale, config=config,
                           deterministic=deterministic or None, cu_seqlens_q=starts(cu_seqlens_q),
-                          cu_seqlens_k=starts(cu_seqlens_k),
+                          cu_seqlens_k=starts(cu_seqlens_k), q_scale=q_scale, k_scale=k_scale, v_scale=v_scale,
                           **_masks_and_scores(window, softcap=softcap, alibi=alibi, bias=bias, documents=documents,
                                               sinks=sinks, dropout=dropout, seed=seed)))
     return tuple(_finished(q, t, t if out is not None else None) for t in made)

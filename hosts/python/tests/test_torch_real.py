@@ -145,6 +145,12 @@ def test_narrow():
     cuttle.attention(q, k, v, out, q_scale=0.5, k_scale=torch.tensor([1.0, 2.0]), v_scale=3.0)
     s = 0.5 * q.float() @ (k.float() * torch.tensor([1.0, 2.0])[:, None, None]).transpose(2, 3) / 4
     ok(torch.allclose(out.float(), 3 * s.softmax(-1) @ v.float(), atol=2e-2), "f8e4m3 and its scales")
+    _, lse = cuttle.attention(q, k, v, out, v_scale=3.0, lse=True)
+    made = cuttle.attention_backward(torch.ones_like(out), q, k, v, out, lse, v_scale=3.0)
+    x = [q.float().requires_grad_(), k.float().requires_grad_(), (3 * v.float()).requires_grad_()]
+    p = (x[0] @ x[1].transpose(2, 3) / 4).softmax(-1)
+    for a, b in zip(made, torch.autograd.grad((p @ x[2]).sum(), x)):
+        ok(torch.allclose(a.float(), b, atol=5e-2), "gradients of f8e4m3")
     fails(ValueError, "pass out=", lambda: cuttle.attention(q, k, v), "its result needs a wider type")
 
 

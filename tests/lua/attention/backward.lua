@@ -99,7 +99,7 @@ O, LSE = attention(some, some, some, {lse = true})
 message(some, some, some, some, O)
 -- expect: attention_backward: LSE is missing; expected the tensor that attention(Q, K, V, {lse = true}) returns second
 message(some, some, some, some, O, LSE, {lazy = true})
--- expect: attention_backward: option 'lazy' is unknown; expected alibi, bias, causal, config, cu_seqlens_k, cu_seqlens_q, deterministic, documents, dropout, mask, operands, out, scale, score, score_gradient, seed, sinks, softcap, stream or window
+-- expect: attention_backward: option 'lazy' is unknown; expected alibi, bias, causal, config, cu_seqlens_k, cu_seqlens_q, deterministic, documents, dropout, k_scale, mask, operands, out, q_scale, scale, score, score_gradient, seed, sinks, softcap, stream, v_scale or window
 message(some, some, some, some, O, LSE, {out = {some}})
 -- expect: attention_backward: out is a list of 1; expected a list of three tensors, {dQ, dK, dV}
 message(some, some, some, some, O, LSE, {out = {O, some, some}})
