@@ -454,7 +454,7 @@ end
 
 local function check_name(name)
   if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
-    fail(op, "the name is %s; letters, digits and '_' were expected", tostring(name))
+    fail(op, "the name is '%s'; letters, digits and '_' were expected", tostring(name))
   end
 end
 

@@ -177,8 +177,10 @@ local function pick(list, numbers)
 end
 
 local function check_list(op, list, name)
-  if type(list) ~= "table" or getmetatable(list) ~= nil or #list == 0 then
-    fail(op, "%s is of type %s; expected a list of tensors, {a, b}", name, tiles.type_name(list))
+  local is_list = type(list) == "table" and getmetatable(list) == nil
+  if not is_list or #list == 0 then
+    fail(op, "%s is %s; expected a list of tensors, {a, b}", name,
+      is_list and "an empty list" or "of type " .. tiles.type_name(list))
   end
   for i, t in ipairs(list) do
     arguments.check_tensor(op, t, ("%s[%d]"):format(name, i), "of any shape",

@@ -92,6 +92,8 @@ refused(less, {1, 2, 3})
 -- expect: less: a is of type table; a tensor (..., columns), or a number was expected
 refused(all, zeros(f32, row_major{3, 0}))
 -- expect: all: rows have 0 columns, so there is no element of which result 2 could be computed; expected at least 1
+refused(require "cuttle.rows".quantize_mxfp4, ones(f32, row_major{2, 33}))
+-- expect: quantize_mxfp4: rows have 33 columns; two elements of f4e2m1 share a byte, so give them an even number
 refused(less.prepare, x)
 -- expect: row_kernel: a method was called with '.'; write ':', as in k:prepare(x)
 refused(row_kernel, "k", function(row) return 1.0 end)
@@ -99,7 +101,7 @@ refused(row_kernel, "k", function(row) return 1.0 end)
 refused(row_kernel, "k", function(...) return 1.0 end)
 -- expect: row_kernel: the function has '...' for parameters; expected one for the row and one for each argument, as in function(row, x, weight)
 refused(row_kernel, "a-b", function(row, a) return a end)
--- expect: row_kernel: the name is a-b; letters, digits and '_' were expected
+-- expect: row_kernel: the name is 'a-b'; letters, digits and '_' were expected
 refused(row_kernel, function(row, a) return a end, {types = {"f16"}})
 -- expect: row_kernel: types[1] is of type string; expected an element type such as f16
 refused(row_kernel, function(row, a) return a end, {types = f16})

@@ -166,7 +166,7 @@ end
 local one = {ones(f32, row_major{4, 2})}
 local optimizer = optimizers.adamw(one)
 refused(optimizers.adamw, {})
--- expect: adamw: parameters is of type table; expected a list of tensors, {a, b}
+-- expect: adamw: parameters is an empty list; expected a list of tensors, {a, b}
 refused(optimizers.adamw, {ones(i32, 3)})
 -- expect: adamw: parameters[1] has elements of type i32; expected a float type
 refused(optimizers.adamw, {ones(f32, 3)}, {stochastic = true})
