@@ -70,13 +70,8 @@ static const CtField members_rows[] = {CT_ROW(CtTensorSpec, name, TEXT, NONE),
                                        CT_ROW(CtTensorSpec, align, UINT, WORDS),
                                        CT_ROW(CtTensorSpec, shape, TUPLE, WORDS),
                                        CT_ROW(CtTensorSpec, stride, TUPLE, WORDS),
-                                       {.name = "facts",
-                                        .at = offsetof(CtTensorSpec, facts),
-                                        .size = sizeof(CtFacts *),
-                                        .times = 1,
-                                        .kind = CT_FIELD_ARRAY,
-                                        .of = &shape_facts,
-                                        .n_size = CT_COUNT_COLUMNS}};
+                                       {CT_ONE(CtTensorSpec, facts), .kind = CT_FIELD_ARRAY,
+                                        .of = &shape_facts, .n_size = CT_COUNT_COLUMNS}};
 static const CtShape shape_members = CT_SHAPE(CtTensorSpec, CtTensorSpec, members_rows);
 
 static const CtField buf_rows[] = {
@@ -170,21 +165,17 @@ static const CtField tma_rows[] = {
 const CtShape ct_shape_tma = CT_SHAPE(CtTma, CtTma, tma_rows);
 
 /* Left out: n_args is of ops.def, and `args` holds it; region, prev and next are of the regions. */
-static const CtField inst_rows[] = {CT_ROW(CtInst, op, UINT, OPS),
-                                    CT_ROW(CtInst, type, UINT, DTYPES),
-                                    CT_EACH(CtInst, args, UINT, VALUES),
-                                    CT_ROW(CtInst, imm, IMM, NONE),
-                                    CT_ROW(CtInst, u, DATA, NONE),
-                                    CT_PART(CtInst, loc, shape_loc),
-                                    CT_ROW(CtInst, name, TEXT, NONE),
-                                    CT_ROW(CtInst, order, UINT, NONE),
-                                    CT_ROW(CtInst, is_conditional, BOOL, NONE),
-                                    {.name = "facts",
-                                     .at = offsetof(CtInst, facts),
-                                     .size = sizeof(CtFacts),
-                                     .times = 1,
-                                     .kind = CT_FIELD_FACTS,
-                                     .of = &shape_facts}};
+static const CtField inst_rows[] = {
+    CT_ROW(CtInst, op, UINT, OPS),
+    CT_ROW(CtInst, type, UINT, DTYPES),
+    CT_EACH(CtInst, args, UINT, VALUES),
+    CT_ROW(CtInst, imm, IMM, NONE),
+    CT_ROW(CtInst, u, DATA, NONE),
+    CT_PART(CtInst, loc, shape_loc),
+    CT_ROW(CtInst, name, TEXT, NONE),
+    CT_ROW(CtInst, order, UINT, NONE),
+    CT_ROW(CtInst, is_conditional, BOOL, NONE),
+    {CT_ONE(CtInst, facts), .kind = CT_FIELD_FACTS, .of = &shape_facts}};
 static const CtShape shape_inst = CT_SHAPE(CtInst, CtInst, inst_rows);
 
 static const CtField region_rows[] = {CT_ROW(CtRegionInfo, owner, UINT, VALUES),

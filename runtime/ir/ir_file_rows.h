@@ -89,51 +89,33 @@ typedef struct CtShape {
 } CtShape;
 
 #define CT_FIELD_SIZE(T, field) (sizeof(((T *)0)->field))
+/* Where a field lies, of one element and of many; where the field lies that counts them. */
+#define CT_ONE(T, field)                                                                           \
+  .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1
+#define CT_MANY(T, field)                                                                          \
+  .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                    \
+  .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0])
+#define CT_BY(T, n_field) .n_at = offsetof(T, n_field), .n_size = CT_FIELD_SIZE(T, n_field)
+
 #define CT_ROW(T, field, sort, lim)                                                                \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
-    .kind = CT_FIELD_##sort, .limit = CT_LIMIT_##lim                                               \
-  }
+  { CT_ONE(T, field), .kind = CT_FIELD_##sort, .limit = CT_LIMIT_##lim }
 #define CT_EACH(T, field, sort, lim)                                                               \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                  \
-    .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0]), .kind = CT_FIELD_##sort,        \
-    .limit = CT_LIMIT_##lim                                                                        \
-  }
+  { CT_MANY(T, field), .kind = CT_FIELD_##sort, .limit = CT_LIMIT_##lim }
 #define CT_PART(T, field, shape)                                                                   \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
-    .kind = CT_FIELD_PART, .of = &(shape)                                                          \
-  }
+  { CT_ONE(T, field), .kind = CT_FIELD_PART, .of = &(shape) }
 #define CT_PARTS(T, field, shape)                                                                  \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                  \
-    .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0]), .kind = CT_FIELD_PART,          \
-    .of = &(shape)                                                                                 \
-  }
+  { CT_MANY(T, field), .kind = CT_FIELD_PART, .of = &(shape) }
 /* Of which so many count. */
 #define CT_COUNTED(T, field, n_field, shape)                                                       \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field[0]),                  \
-    .times = CT_FIELD_SIZE(T, field) / CT_FIELD_SIZE(T, field[0]), .kind = CT_FIELD_PART,          \
-    .of = &(shape), .n_at = offsetof(T, n_field), .n_size = CT_FIELD_SIZE(T, n_field)              \
-  }
+  { CT_MANY(T, field), .kind = CT_FIELD_PART, .of = &(shape), CT_BY(T, n_field) }
 #define CT_POINTER(T, field, shape)                                                                \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
-    .kind = CT_FIELD_ARRAY, .of = &(shape)                                                         \
-  }
+  { CT_ONE(T, field), .kind = CT_FIELD_ARRAY, .of = &(shape) }
 #define CT_ARRAY(T, field, n_field, shape)                                                         \
-  {                                                                                                \
-    .name = #field, .at = offsetof(T, field), .size = CT_FIELD_SIZE(T, field), .times = 1,         \
-    .kind = CT_FIELD_ARRAY, .of = &(shape), .n_at = offsetof(T, n_field),                          \
-    .n_size = CT_FIELD_SIZE(T, n_field)                                                            \
-  }
+  { CT_ONE(T, field), .kind = CT_FIELD_ARRAY, .of = &(shape), CT_BY(T, n_field) }
 #define CT_TABLE(field, n_field, cap_field, from, shape)                                           \
   {                                                                                                \
-    .name = #field, .at = offsetof(CtIr, field), .size = CT_FIELD_SIZE(CtIr, field), .times = 1,   \
-    .kind = CT_FIELD_TABLE, .of = &(shape), .n_at = offsetof(CtIr, n_field),                       \
-    .n_size = CT_FIELD_SIZE(CtIr, n_field), .cap_at = offsetof(CtIr, cap_field), .first = (from)   \
+    CT_ONE(CtIr, field), .kind = CT_FIELD_TABLE, .of = &(shape), CT_BY(CtIr, n_field),             \
+                         .cap_at = offsetof(CtIr, cap_field), .first = (from)                      \
   }
 #define CT_SHAPE(name, T, rows)                                                                    \
   { #name, sizeof(T), CT_ARRAY_LEN(rows), rows }

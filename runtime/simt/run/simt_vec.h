@@ -14,8 +14,10 @@
 
 #if defined(CT_SIMT_AVX512)
 #define CT_VEC_BYTES 64
+#define CT_MM(name) _mm512_##name
 #elif defined(CT_SIMT_AVX2)
 #define CT_VEC_BYTES 32
+#define CT_MM(name) _mm256_##name
 #else
 #define CT_VEC_BYTES 16
 #endif
@@ -56,26 +58,15 @@ static inline CtVec_f64 ct_vec_load_f64(const void *p) { return *(const CtVecAny
 static inline void ct_vec_store_f32(void *p, CtVec_f32 v) { *(CtVecAny_f32 *)p = v; }
 static inline void ct_vec_store_f64(void *p, CtVec_f64 v) { *(CtVecAny_f64 *)p = v; }
 
-#if defined(CT_SIMT_AVX512)
+#if defined(CT_MM)
 
-static inline CtVec_f32 ct_vec_splat_f32(float x) { return _mm512_set1_ps(x); }
-static inline CtVec_f64 ct_vec_splat_f64(double x) { return _mm512_set1_pd(x); }
+static inline CtVec_f32 ct_vec_splat_f32(float x) { return CT_MM(set1_ps)(x); }
+static inline CtVec_f64 ct_vec_splat_f64(double x) { return CT_MM(set1_pd)(x); }
 static inline CtVec_f32 ct_vec_fma_f32(CtVec_f32 a, CtVec_f32 b, CtVec_f32 c) {
-  return _mm512_fmadd_ps(a, b, c);
+  return CT_MM(fmadd_ps)(a, b, c);
 }
 static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
-  return _mm512_fmadd_pd(a, b, c);
-}
-
-#elif defined(CT_SIMT_AVX2)
-
-static inline CtVec_f32 ct_vec_splat_f32(float x) { return _mm256_set1_ps(x); }
-static inline CtVec_f64 ct_vec_splat_f64(double x) { return _mm256_set1_pd(x); }
-static inline CtVec_f32 ct_vec_fma_f32(CtVec_f32 a, CtVec_f32 b, CtVec_f32 c) {
-  return _mm256_fmadd_ps(a, b, c);
-}
-static inline CtVec_f64 ct_vec_fma_f64(CtVec_f64 a, CtVec_f64 b, CtVec_f64 c) {
-  return _mm256_fmadd_pd(a, b, c);
+  return CT_MM(fmadd_pd)(a, b, c);
 }
 
 #else
