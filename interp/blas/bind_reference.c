@@ -38,9 +38,7 @@ static CtStatus multiply_elems(const CuttleState *s, const Product *p, const Ten
                                const Tensor *B, const Tensor *C, Elem *a, Elem *b, Elem *c,
                                CtErr *err) {
   CtStatus status = tensor_load(A, a, err);
-  if (status == CT_OK) {
-    status = tensor_load(B, b, err);
-  }
+  status = status == CT_OK ? tensor_load(B, b, err) : status;
   if (status != CT_OK) {
     return status;
   }

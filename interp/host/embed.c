@@ -395,9 +395,7 @@ static CtStatus span_bytes(const TensorRequest *q, const CtCx *cx, CtLayout l, C
 static CtStatus attach_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
   CtDevice *d = NULL;
   CtStatus st = q->device == NULL ? CT_OK : state_named_device(q->s, q->device, &d, err);
-  if (st == CT_OK) {
-    st = launch_check_pointer(q->op, q->ptr, bytes, q->tensor->dtype, err);
-  }
+  st = st == CT_OK ? launch_check_pointer(q->op, q->ptr, bytes, q->tensor->dtype, err) : st;
   if (st != CT_OK) {
     return st;
   }
@@ -420,9 +418,7 @@ static CtStatus zero_memory(CtStorage *storage, CtErr *err) {
 static CtStatus make_memory(const TensorRequest *q, size_t bytes, CtErr *err) {
   CtDevice *d = NULL;
   CtStatus st = state_device(q->s, &d, err);
-  if (st == CT_OK) {
-    st = ct_storage_new(q->s->alloc, d, bytes, &q->tensor->storage, err);
-  }
+  st = st == CT_OK ? ct_storage_new(q->s->alloc, d, bytes, &q->tensor->storage, err) : st;
   if (st == CT_OK && d == NULL) {
     ct_storage_enter(q->tensor->storage, &q->s->memory.storages);
   }

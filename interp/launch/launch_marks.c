@@ -31,9 +31,7 @@ CtStatus launch_marks_begin(const CuttleState *s, Spec *spec, const LaunchConfig
     return CT_OK;
   }
   CtStatus status = find_words(spec, &at, &bytes, err);
-  if (status == CT_OK) {
-    status = ct_device_set(spec->device, at, 0, bytes, stream, err);
-  }
+  status = status == CT_OK ? ct_device_set(spec->device, at, 0, bytes, stream, err) : status;
   if (status == CT_OK) {
     status = ct_device_write(spec->device, at, head, sizeof head, stream, err);
   }

@@ -153,9 +153,7 @@ static CtStatus copy_on_host(const Tensor *src, const Tensor *dst, CtErr *err) {
     status = d.copy == NULL ? ct_fail_nomem(err) : tensor_gather(src, d.copy, err);
     d.p = d.copy;
   }
-  if (status == CT_OK) {
-    status = tensor_scatter(dst, d.p, err);
-  }
+  status = status == CT_OK ? tensor_scatter(dst, d.p, err) : status;
   dense_close(&d);
   return status;
 }

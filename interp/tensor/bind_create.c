@@ -337,9 +337,9 @@ static CtStatus read_level(Table *t, int level, CtDtype dtype, char *dst, size_t
     lua_rawgeti(t->L, -1, i + 1);
     if (level + 1 < t->rank) {
       status = check_entry(t, level, err);
-      if (status == CT_OK) {
-        status = read_level(t, level + 1, dtype, dst, step * (size_t)t->n[level], err);
-      }
+      status = status == CT_OK
+                   ? read_level(t, level + 1, dtype, dst, step * (size_t)t->n[level], err)
+                   : status;
     } else {
       status = read_entry(t, level, dtype, dst, err);
     }

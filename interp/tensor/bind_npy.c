@@ -74,9 +74,7 @@ static CtStatus read_elements(const char *path, FILE *file, const CtNpy *h, cons
     normalise_bools(h->dtype, stage, h->data_bytes);
   }
   if (s->device != NULL) {
-    if (status == CT_OK) {
-      status = ct_storage_write(s, 0, stage, h->data_bytes, err);
-    }
+    status = status == CT_OK ? ct_storage_write(s, 0, stage, h->data_bytes, err) : status;
     ct_free(s->alloc, stage, h->data_bytes + 1);
   }
   return status;
@@ -133,9 +131,7 @@ static CtStatus describe(const CtCx *cx, const Tensor *t, CtNpy *h, CtLayout *or
   CtLayout reversed;
   bool is_col = false, is_row = false;
   CtStatus status = reverse_modes(cx, t->layout, &reversed, err);
-  if (status == CT_OK) {
-    status = is_dense(cx, t->layout, &is_col, err);
-  }
+  status = status == CT_OK ? is_dense(cx, t->layout, &is_col, err) : status;
   if (status == CT_OK) {
     status = is_dense(cx, reversed, &is_row, err);
   }

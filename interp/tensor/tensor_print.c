@@ -79,9 +79,7 @@ static CtStatus read_cell(Printer *p, int64_t base, int i, int j, char *cell) {
     snprintf(cell, CELL_BYTES, "-");
     return CT_OK;
   }
-  if (status == CT_OK) {
-    status = tensor_get(p->t, at, &e, p->err);
-  }
+  status = status == CT_OK ? tensor_get(p->t, at, &e, p->err) : status;
   if (status == CT_OK) {
     format_cell(p->t->dtype, e, cell);
   }

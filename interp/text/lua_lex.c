@@ -389,9 +389,7 @@ static CtStatus lex_token(Lexer *x, LxToken *t) {
 static CtStatus add_token(Lexer *x) {
   LxTokens *out = x->out;
   CtStatus st = pass_blank(x);
-  if (st == CT_OK) {
-    st = CT_GROW(x->arena->alloc, out->toks, out->cap, out->n + 1, x->err);
-  }
+  st = st == CT_OK ? CT_GROW(x->arena->alloc, out->toks, out->cap, out->n + 1, x->err) : st;
   if (st != CT_OK) {
     return st;
   }

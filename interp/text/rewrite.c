@@ -322,15 +322,11 @@ CtStatus rw_rewrite(RwChunk *c, size_t fn, RwKind kind, CtText *out, RwInfo *inf
   ct_arena_init(&info->arena, c->alloc);
   ct_text_init(&body, c->alloc);
   CtStatus st = rw_analyse(c, w.root, err);
-  if (st == CT_OK) {
-    st = write_body(&w, &body);
-  }
+  st = st == CT_OK ? write_body(&w, &body) : st;
   if (st == CT_OK) {
     st = fill_upvalues(&w, info);
   }
-  if (st == CT_OK) {
-    st = fill_params(&w, info);
-  }
+  st = st == CT_OK ? fill_params(&w, info) : st;
   if (st == CT_OK) {
     st = fill_globals(&w, info);
   }

@@ -234,9 +234,7 @@ static const Field fields[] = {
 static CtStatus parse_item(Cursor *c, CtNpy *out, unsigned *seen) {
   Span key;
   CtStatus status = parse_string(c, &key);
-  if (status == CT_OK) {
-    status = expect(c, ':', "':'");
-  }
+  status = status == CT_OK ? expect(c, ':', "':'") : status;
   if (status != CT_OK) {
     return status;
   }
@@ -299,9 +297,7 @@ CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) {
   size_t prefix, data_at;
   CtNpy h = {0};
   CtStatus status = find_data(bytes, n, &data_at, err);
-  if (status == CT_OK) {
-    status = prefix_bytes(bytes, n, &prefix, err);
-  }
+  status = status == CT_OK ? prefix_bytes(bytes, n, &prefix, err) : status;
   if (status != CT_OK) {
     return status;
   }
@@ -312,9 +308,7 @@ CtStatus ct_npy_parse(const void *bytes, size_t n, CtNpy *out, CtErr *err) {
   Cursor c = {first, first, (const char *)bytes + data_at, err};
   h.data_at = data_at;
   status = parse_dict(&c, &h);
-  if (status == CT_OK) {
-    status = measure(&h, err);
-  }
+  status = status == CT_OK ? measure(&h, err) : status;
   if (status == CT_OK) {
     *out = h;
   }
@@ -428,9 +422,7 @@ CtStatus ct_npy_open(CtAlloc alloc, const char *path, FILE **file, CtNpy *out, C
   char *buf = ct_alloc(alloc, max);
   CtStatus status = buf == NULL ? ct_fail_nomem(err) : read_header(path, f, buf, out, err);
   ct_free(alloc, buf, max);
-  if (status == CT_OK) {
-    status = check_length(path, f, out, err);
-  }
+  status = status == CT_OK ? check_length(path, f, out, err) : status;
   if (status != CT_OK) {
     fclose(f);
     return status;
@@ -479,9 +471,7 @@ CtStatus ct_npy_save(CtAlloc alloc, const char *path, const CtNpy *h, const void
   }
   ct_text_init(&header, alloc);
   status = ct_npy_format(&whole, &header, err);
-  if (status == CT_OK) {
-    status = write_file(path, &header, src, whole.data_bytes, err);
-  }
+  status = status == CT_OK ? write_file(path, &header, src, whole.data_bytes, err) : status;
   ct_text_clear(&header);
   return status;
 }

@@ -303,9 +303,8 @@ static void close_open(CtNccl *n, CtComm *const *open, int count) {
   }
   CtStatus s =
       ct_flag_is_up(n->interrupt) ? CT_EINTERRUPTED : ct_nccl_wait_for(n, open, count, NULL);
-  if (s == CT_OK) {
-    s = group_settled(n, open, count, finalize, NULL, "closing", CT_NCCL_CLOSE_S, NULL);
-  }
+  s = s == CT_OK ? group_settled(n, open, count, finalize, NULL, "closing", CT_NCCL_CLOSE_S, NULL)
+                 : s;
   if (s == CT_OK) {
     (void)group(n, open, count, destroy, NULL, &bad);
   } else {

@@ -279,9 +279,7 @@ static CtStatus copy_staged(const CtStorage *src, size_t src_at, CtStorage *dst,
     return ct_fail_nomem(err);
   }
   CtStatus status = ct_storage_read(src, src_at, stage, bytes, err);
-  if (status == CT_OK) {
-    status = ct_storage_write(dst, dst_at, stage, bytes, err);
-  }
+  status = status == CT_OK ? ct_storage_write(dst, dst_at, stage, bytes, err) : status;
   ct_free(src->alloc, stage, bytes);
   return status;
 }

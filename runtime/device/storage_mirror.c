@@ -126,9 +126,8 @@ static CtStatus load_page(CtMirror *m, Page *p, size_t number, CtErr *err) {
   p->data = data;
   ct_device_owe(s->device, NULL, NULL);
   CtStatus status = had_page ? write_page(s, p, err) : CT_OK;
-  if (status == CT_OK) {
-    status = ct_device_read(s->device, data, s->buf.ptr + at, bytes, s->stream, err);
-  }
+  status = status == CT_OK ? ct_device_read(s->device, data, s->buf.ptr + at, bytes, s->stream, err)
+                           : status;
   ct_device_owe(s->device, settle, m);
   if (status == CT_OK) {
     *p = (Page){.data = data, .number = number};
