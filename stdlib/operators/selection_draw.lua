@@ -1,11 +1,13 @@
 -- selection_draw.lua: a random column of each row among all of them, the least set with a
 -- probability of p, or those that are not too far below the largest. A block reads a row once. It
--- keeps the largest element of each vector in shared memory, and adds up what vectors would weigh
--- if all of their elements were the largest. Then some threads propose a column each: a vector by
--- that sum, and one of its elements, which is taken with the probability of the element's weight
+-- keeps the largest element of each group of vectors in shared memory, and adds up what they would
+-- weigh if all of their elements were the largest. Then some threads propose a column each: a group
+-- by that sum, and one of its elements, which is taken with the probability of the element's weight
 -- beside that of the largest one. So columns are taken by their own weights, and the first one that
 -- is taken is the row's result. For the least set, some are taken, and counts of the row's values
--- (selection_counts.lua) or another read of the row find which of them are in it.
+-- (selection_counts.lua) or another read of the row find which of them are in it. A group has two
+-- vectors: the weights of the last ones come behind the read. For the least set it has one, so that
+-- more proposals are taken.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"
 local counts = require "cuttle.selection_counts"
@@ -16,14 +18,14 @@ local M = {}
 
 local uses <const> = options.uses
 
-local WARP <const>, THREADS <const> = 32, 1024
+local WARP <const>, ALL <const>, THREADS <const> = 32, 0xffffffff, 1024
 local WARPS <const> = THREADS // WARP
 local FEW <const>, MANY <const> = 128, 256 -- threads, of which some propose what may be drawn
 
 -- {====== Reading the row ======
 
--- Reads the row: the largest elements of its vectors, to shared memory, and the sum of what the
--- thread's vectors would weigh, if all of their elements were the largest, beside its `base`.
+-- Reads the row: the largest elements of its groups, to shared memory, and the sum of what the
+-- thread's groups would weigh, if all of their elements were the largest, beside its `base`.
 local function read_row(c, row, d)
   local base, sum = cast(-math.huge, f32), cast(0, f32)
   vectors.keep_largest(c, row, row.largest, function(most)
@@ -32,19 +34,25 @@ local function read_row(c, row, d)
   return base, sum
 end
 
--- The same sum, beside `top`, of vectors whose largest element may be drawn.
+-- The same sum, beside `top`, of groups whose largest element may be drawn.
 local function add_up(c, row, d, top)
   local own = cast(0, f32)
-  for v in range(threadIdx.x, c.n, THREADS, { unroll = 4 }) do
-    own = own + d.of_vector(cast(row.largest[v], f32), top)
+  for group in range(threadIdx.x, vectors.groups(c), THREADS, { unroll = 4 }) do
+    own = own + d.of_group(cast(row.largest[group], f32), top)
   end
   return own
+end
+
+-- The largest f32 of a warp's: one instruction finds the largest of whole numbers in that order.
+local function largest_of_warp(v)
+  local function ordered(bits) return where(bits < 0, bits ~ 0x7fffffff, bits) end
+  return bitcast(ordered(warp_reduce(ordered(bitcast(v, i32)), "max", { mask = ALL })), f32)
 end
 
 -- Tells the block what its threads have: the sums up to each lane of a warp, beside the warp's
 -- largest base.
 local function tell(row, d, base, sum)
-  local most = warp_reduce(base, "max")
+  local most = largest_of_warp(base)
   local up_to = warp_scan(d.by.moved({ sum }, { base }, { most })[1], "add")
   local warp = threadIdx.x // WARP
   row.sums[threadIdx.x] = up_to
@@ -54,38 +62,49 @@ local function tell(row, d, base, sum)
   sync_threads()
 end
 
--- What each lane knows of the warp of its number, beside the row's largest base, `top`: the largest
--- base, what it weighs, and the sum up to that warp. `total`: the row's sum.
+-- What each lane knows of the warp of its number: what its sums are multiplied by to be beside the
+-- row's largest base, `top`, and the sum up to that warp. `total`: the row's sum.
 local function told(row, d)
   local most, sum = row.warps.most[threadIdx.x % WARP], row.warps.sums[threadIdx.x % WARP]
-  local top = warp_reduce(most, "max")
+  local top = largest_of_warp(most)
   local scale = d.by.weight(most, top)
   local up_to = warp_scan(cast(sum, f64) * cast(scale, f64), "add")
-  return { top = top, most = most, scale = scale, up_to = up_to, total = shfl_idx(up_to, WARP - 1) }
+  return { top = top, scale = scale, up_to = up_to, total = shfl_idx(up_to, WARP - 1) }
 end
 
 -- {====== Proposals ======
 
--- The first lane for which sum_of(lane) is above the goal.
+-- The first lane for which sum_of(lane) is above the goal, at most the last one: three sums tell in
+-- which quarter it is, three more in which of its quarters.
 local function first_above(sum_of, goal)
-  local low, step = i32(0), WARP // 2
-  while step > 0 do
-    low = low + where(sum_of(low + step - 1) <= goal, step, 0)
-    step = step // 2
+  local low = i32(0)
+  for _, step in ipairs { 8, 2, 1 } do
+    local from = low
+    for i = 1, step > 1 and 3 or 1 do
+      low = low + where(sum_of(from + (i * step - 1)) <= goal, step, 0)
+    end
   end
   return low
 end
 
--- Of thread t, the vector at which its weights beside `top` reach `rest`, and the weight of the
--- vector's largest element.
-local function vector_of(c, row, d, top, t, rest)
+-- Of thread t, the group of vectors at which its weights beside `top` reach `rest`, and the weight
+-- of the group's largest element.
+local function group_of(c, row, d, top, t, rest)
   local at, weight, left = i32(-1), cast(0, f32), rest
-  for v in range(t, c.n, THREADS, { unroll = 4 }) do
-    local own = d.of_vector(cast(row.largest[v], f32), top)
-    if left >= 0.0 and own > 0.0 then at, weight = v, own end
+  for group in range(t, vectors.groups(c), THREADS, { unroll = 4 }) do
+    local own = d.of_group(cast(row.largest[group], f32), top)
+    if left >= 0.0 and own > 0.0 then at, weight = group, own end
     left = left - own
   end
   return at, weight
+end
+
+-- One of a group's columns, by random bits, and whether the row has it.
+local function column_of(c, group, bits)
+  local at = vectors.of_group(c, group, 0)
+  if c.each > 1 then at = where(bits & c.width ~= 0, vectors.of_group(c, group, 1), at) end
+  local is_in = c.n % (c.each * THREADS) == 0 or at < c.n
+  return min(at, c.n - 1) * c.width + cast(bits & c.width - 1, i32), is_in
 end
 
 -- {column, value, takes} that each lane of a warp proposes, the number-th proposal of the row:
@@ -95,16 +114,17 @@ local function propose(c, row, d, all, number)
   local goal = choices.unit(a, b) * all.total
   local warp = first_above(function(i) return shfl_idx(all.up_to, i) end, goal)
   local before = shfl_idx(all.up_to, max(warp - 1, 0))
-  local scale, top = shfl_idx(all.scale, warp), shfl_idx(all.most, warp)
-  local rest = cast((goal - where(warp > 0, before, 0.0)) / cast(scale, f64), f32)
-  local first = warp * WARP
-  local lane = first_above(function(i) return row.sums[first + i] end, rest)
-  rest = rest - where(lane > 0, row.sums[first + max(lane - 1, 0)], 0.0)
-  local at, most = vector_of(c, row, d, top, first + lane, rest)
-  local column = max(at, 0) * c.width + cast(which & c.width - 1, i32)
+  local scale, first = shfl_idx(all.scale, warp), warp * WARP
+  local function up_to(i) return row.sums[first + i] * scale end
+  local rest = cast(goal - where(warp > 0, before, 0.0), f32)
+  local lane = first_above(up_to, rest)
+  rest = rest - where(lane > 0, up_to(max(lane - 1, 0)), 0.0)
+  local at, most = group_of(c, row, d, all.top, first + lane, rest)
+  local column, is_in = column_of(c, max(at, 0), which)
   local value = cast(row.x[row.start * c.width + column], f32)
-  local takes = cast(chance >> 8, f32) * 2.0 ^ -24 * most < d.by.weight(value, top)
-  return { column = column, value = value, takes = takes and at >= 0 and d.may_be(value, all.top) }
+  local takes = cast(chance >> 8, f32) * 2.0 ^ -24 * most < d.by.weight(value, all.top)
+  takes = takes and at >= 0 and is_in and d.may_be(value, all.top)
+  return { column = column, value = value, takes = takes }
 end
 
 -- The column of the first proposal that a warp takes, -1: nothing has a weight.
@@ -147,7 +167,7 @@ end
 local function draw_near(c, row, d)
   local column = first_taken(c, row, d, i32(0), true)
   if column < 0 then
-    local few, top = setmetatable({ of_vector = d.weight }, { __index = d }), told(row, d).top
+    local few, top = setmetatable({ of_group = d.weight }, { __index = d }), told(row, d).top
     sync_threads() -- all have read what was told
     tell(row, few, top, add_up(c, row, few, top))
     column = first_taken(c, row, few, i32(c.proposers), false)
@@ -270,7 +290,7 @@ end
 -- The row's column. What is not larger than an element outside of the least set is not in it
 -- either, so the first taken one of the set is among those that are larger than all before them.
 local function draw_within(c, row, d, p)
-  d.of_vector = d.weight
+  d.of_group = d.weight
   if c.has_min then
     local top = told(row, d).top
     sync_threads() -- all have read what was told
@@ -314,7 +334,7 @@ local function weights(c, factor, log2_min_p, seed)
     d.floor = fragment(f32, 1)
     d.floor[0] = -math.huge
   end
-  d.of_vector = d.by.weight -- what a vector's largest element weighs in the sums of vectors
+  d.of_group = d.by.weight -- what a group's largest element weighs in the sums of groups
   function d.may_be(v, top)
     local may_be = v > -math.huge
     if c.has_min then may_be = may_be and d.by.distance(v, top) >= log2_min_p / factor end
@@ -330,7 +350,7 @@ end
 local function make(c)
   return kernel("sample", function(x, out, p, factor, log2_min_p, seed)
     local row = { x = x, start = call.like(blockIdx.x, size(x)) * c.n,
-      largest = shared(c.dtype, c.n), sums = shared(f32, THREADS),
+      largest = shared(c.dtype, vectors.groups(c)), sums = shared(f32, THREADS),
       warps = { most = shared(f32, WARPS), sums = shared(f32, WARPS) },
       taken = { columns = shared(i32, c.proposers), values = shared(f32, c.proposers),
         first = shared(i32, 1) },
@@ -365,7 +385,7 @@ function M.step(x, out, o)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
     has_min = o.min_p ~= nil, has_p = o.top_p ~= nil,
-    most = CANDIDATES, proposers = o.top_p and FEW or MANY }
+    each = o.top_p and 1 or 2, most = CANDIDATES, proposers = o.top_p and FEW or MANY }
   return { kernel = kernel_of(c), launch = { grid = x.n_rows, block = THREADS, pdl = true },
     args = { n = 6, x.flat, out, options.argument(o.top_p, uses.itself),
       options.argument(o.temperature, uses.factor), options.argument(o.min_p, uses.log2), o.seed } }

@@ -1,6 +1,7 @@
 -- selection_vectors.lua: one read of a long row by a block, which keeps the largest element of each
--- vector in shared memory. c has threads, width (elements of a vector), n (vectors of a row) and
--- dtype; row has x, the flat tensor, and `start`, the number of its first vector.
+-- group of vectors in shared memory. c has threads, width (elements of a vector), n (vectors of a
+-- row), dtype and each (vectors of a group, 1 or 2); row has x, the flat tensor, and `start`, the
+-- number of its first vector.
 local call = require "cuttle.selection_call"
 local counts = require "cuttle.selection_counts"
 local M = {}
@@ -79,15 +80,14 @@ function M.largest_of(c, now)
   return max(max(lowest, low), high)
 end
 
--- The largest number of vector `at`, which is v, to `largest`; -inf after the row.
-local function keep(c, row, largest, at, v)
+-- The largest number of vector `at`, which is v; -inf after the row.
+local function largest_in(c, row, at, v)
   local most = M.largest_of(c, v)
   if row.counts and M.is_in(c, at) then
     local words = recast(v, u32)
     for e = 0, size(words) - 1 do counts.add(row.counts, words[e]) end
   end
   if M.is_in(c, at) ~= true then most = where(at < c.n, most, -math.huge) end
-  if M.is_in(c, at) then largest[at] = cast(most, largest.dtype) end
   return most
 end
 
@@ -105,20 +105,34 @@ local function each_in_turn(c, row, ahead, f)
   end
 end
 
---- Puts the largest number of each vector into `largest`, and calls f(most) for each batch of the
---- thread's own ones, f32, from 0 on; -inf after the row. With row.counts all values are counted.
+--- How many groups of c.each vectors a row has, 1 or 2: all threads have as many.
+function M.groups(c) return M.batches(c) * BATCH // c.each * c.threads end
+
+--- The number of the i-th vector of a group, i from 0 on.
+function M.of_group(c, group, i)
+  if c.each == 1 then return group end
+  return group + (group // c.threads + i) * c.threads
+end
+
+--- Puts the largest number of each group of a thread's vectors into `largest`, and calls f(most)
+--- for the groups of each batch, f32, from 0 on; -inf after the row. With row.counts all values are
+--- counted.
 function M.keep_largest(c, row, largest, f)
+  local function keep(most, i, group, at, v)
+    local j, own = i % BATCH // c.each, largest_in(c, row, at, v)
+    most[j] = i % c.each == 0 and own or max(most[j], own)
+    if (i + 1) % c.each == 0 then largest[group] = cast(most[j], largest.dtype) end
+    if i % BATCH == BATCH - 1 then f(most) end
+  end
   if c.dtype.bytes > 2 then
     return M.each_batch(c, row, function(at, now, last)
-      local most = {}
-      for i = 0, last do most[i] = keep(c, row, largest, at[i], now(_, i)) end
-      f(most)
+      local most, first = {}, threadIdx.x + (at[0] - threadIdx.x) // c.each
+      for i = 0, last do keep(most, i, first + i // c.each * c.threads, at[i], now(_, i)) end
     end)
   end
   local most = {}
   each_in_turn(c, row, row.counts and 2 or 4, function(i, at, v)
-    most[i % BATCH] = keep(c, row, largest, at, v)
-    if i % BATCH == BATCH - 1 then f(most) end
+    keep(most, i, threadIdx.x + i // c.each * c.threads, at, v)
   end)
 end
 

@@ -234,3 +234,12 @@ do -- the launch before may write a row's own options, so they are read after it
   print(table.concat(early, " "))
 end
 -- expect: false false false false
+
+do -- two of a thread's vectors have one largest element
+  local x, sizes = zeros(bf16, row_major{2, 16384}), {}
+  for i, o in ipairs{ {}, {min_p = 0.1} } do
+    sizes[i] = selections.sample:source(x, o):match "unsigned short shared%[(%d+)%]"
+  end
+  print(table.concat(sizes, " "))
+end
+-- expect: 4096 4096
