@@ -235,8 +235,8 @@ function M.pack_weights(W, options)
   local n, k = size(codes, 0), size(codes, 1) * (is_words and CODES_OF_WORD or 1)
   local groups = rank(codes) == 3 and size(codes, 2) or nil
   if k % K_STEP ~= 0 or k == 0 or n == 0 or groups == 0 then
-    tiles.fail(op, "W is %d x %d; expected at least one row, and a K that is a multiple of %d", n, k,
-      K_STEP)
+    tiles.fail(op, "W is %d x %d; expected at least one row, and a K that is a multiple of %d", n,
+      k, K_STEP)
   end
   local scales = options.scales
   check_scales(op, scales, W)

@@ -122,13 +122,13 @@ print(pcall(profile, function() error("no", 0) end)) -- expect: false	no
 -- A launch that fails is counted up to there, and the report says so.
 do
   local shifted = kernel("shifted", function(x, y, n) y[threadIdx.x] = x[threadIdx.x + n] end)
-  local x, y = ones(f32, 64), zeros(f32, 64)
-  local p = profile(function()
-    for _, n in ipairs{0, 60} do pcall(shifted{grid = 1, block = 64}, x, y, n) end
+  local from, to = ones(f32, 64), zeros(f32, 64)
+  p = profile(function()
+    for _, n in ipairs{0, 60} do pcall(shifted{grid = 1, block = 64}, from, to, n) end
   end)
   print(p.kernels[1].launches, p.kernels[1].failed)                   -- expect: 2	1
   print(tostring(p):match "2 launches[^\n]*")                         -- expect: 2 launches, of which 1 failed: what ran before counts
-  p = profile(function() shifted{grid = 1, block = 64}(x, y, 0) end)
+  p = profile(function() shifted{grid = 1, block = 64}(from, to, 0) end)
   print(p.kernels[1].failed, tostring(p):match "1 launch[^\n]*")      -- expect: nil	1 launch
 end
 print(#profile(launches).kernels)                    -- expect: 2
