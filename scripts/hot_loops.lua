@@ -1,4 +1,4 @@
--- hot_loops.lua: figures of the hot loop of a kernel in a cubin, which cuttle.sass finds, for scripts
+-- hot_loops.lua: figures of a kernel's hot loop, which cuttle.sass finds in a cubin, for scripts
 -- and tests that compare what assemblers make of a kernel.
 local cubin_of = require "cuttle.cubin"
 local plural = require "cuttle.plural"

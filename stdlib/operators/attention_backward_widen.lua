@@ -3,7 +3,6 @@
 -- all others; the kernels are those of that type. dQ, dK and dV are the gradients of these tensors:
 -- those of the operands without rounding, so a master copy in a wider type can take them.
 local memo = require "cuttle.memo"
-local on_device = require "cuttle.operator_device"
 local rows_of = require "cuttle.attention_backward_rows"
 local scales = require "cuttle.attention_scales"
 local M = {}

@@ -389,16 +389,16 @@ end
 -- returns also what it added. The weights of a draw are known when the row's largest value is.
 local function at_once(p, thread, known, kept, found)
   local first, second = table.unpack(found.start)
-  local kept = new_powers(p, found)
+  local added_up = new_powers(p, found)
   each_call(p, thread, known, kept, function(calls, j)
-    local values, added = {}, nil
+    local values, added = {}
     for e = 0, p.width - 1 do values[e] = calls.rows[e].found[#known + 1].values[1] end
     first, second, added = found.add_vector(first, second, values)
-    if not kept then return end
-    for e = 0, p.width - 1 do kept.powers[{ e, j }] = added[e] end
-    kept.bases[j] = first
+    if not added_up then return end
+    for e = 0, p.width - 1 do added_up.powers[{ e, j }] = added[e] end
+    added_up.bases[j] = first
   end)
-  thread.powers[#known + 1] = kept
+  thread.powers[#known + 1] = added_up
   if not found.is_draw then
     return reducer.over_row_at_once(p, thread, { first }, { second }, found)
   end

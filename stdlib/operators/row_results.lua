@@ -41,8 +41,8 @@ end
 local function check_result(self, t, shape)
   local columns = shape[#shape]
   if t.tensor.dtype == f4e2m1 and columns % 2 ~= 0 then
-    fail(self.name, "rows have %d columns; two elements of f4e2m1 share a byte, so give them an even "
-      .. "number", columns)
+    fail(self.name, "rows have %d columns; two elements of f4e2m1 share a byte, so give them an "
+      .. "even number", columns)
   end
   for i = 1, math.max(#shape, #t.extent) do
     if t.extent[i] ~= shape[i] then

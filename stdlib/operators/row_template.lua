@@ -227,7 +227,8 @@ function M.probe(p, note)
     end
     local n = 0
     for _, found in ipairs(row.found) do n = n + (found.second and 2 or 1) end -- of two steps
-    local at_once, keeps, reads_once = false, false, #row.found == 1 and n == 1 and not row.found[1].is_draw
+    local at_once, keeps = false, false
+    local reads_once = #row.found == 1 and n == 1 and not row.found[1].is_draw
     for _, found in ipairs(row.found) do
       at_once, keeps = at_once or found.add_vector ~= nil, keeps or found.keeps
     end
