@@ -76,8 +76,8 @@ end
 local additions = {
   { like = "TANH", name = "a pure operation", files = {
     ["runtime/simt/code/simt_arith.def"] = { "UN(TANH, f64)", "UN(TRIAL, f64) UN(TRIAL, f32)\n" },
-    ["runtime/simt/run/simt_scalar.h"] = { "#endif", "#define TRIAL_f32 TANH_f32\n"
-      .. "#define TRIAL_f64 TANH_f64\n" },
+    ["runtime/simt/run/simt_scalar.h"] = { "#endif", "#define TRIAL_f32(x) TANH_f32(x)\n"
+      .. "#define TRIAL_f64(x) TANH_f64(x)\n" },
   } },
   { like = "SYNC_WARP", name = "an effect", files = {
     ["runtime/simt/code/simt_control.def"] = { "X(SYNC_WARP,", 'X(TRIAL, "....", CT_INS_SYNC)\n' },
