@@ -294,8 +294,7 @@ local function read_again(p, thread)
   return plan, again
 end
 
--- The weights of the elements of vector v of the row, from 0 on. `top`: the row's largest value, of
--- which they are made; nil: they are what the function gives.
+-- The weights of vector v's elements, from 0 on: of `top`, the row's largest, or, if nil, as given.
 local function weights_at(p, thread, known, j, v, top)
   local plan, again = read_again(p, thread)
   local at = { j = j, v = v, words = {}, now = vectors_of(plan, again, j, v, true) }
