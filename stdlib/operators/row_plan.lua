@@ -39,6 +39,7 @@ local RESIDENT_LANES <const>, LEAST_DEEP <const> = 1024, 4 -- of rows that would
 local SLOT_BYTES <const> = 229376 -- of a multiprocessor's slots of whole rows
 local SINGLE_SLOTS <const> = 8 -- more are filled in pairs
 local MOST_RESIDENT <const> = 262144 -- bytes of a row of one block
+local LEAST_CROWDED <const> = 196608 -- bytes of a row with two weights of four blocks
 local KEEPING_PARTS <const> = 4 -- blocks that keep the powers of a long softmax
 local AHEAD_SLOTS <const> = 3 -- of the next row, beside those of a row
 local MOST_SWAPPED <const> = 8 -- vectors of a thread that exchanges halves
@@ -131,6 +132,17 @@ local function held(p, problem, few, most)
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
 
+-- How many blocks keep a row in shared memory that registers of a block could hold, nil: it has no
+-- such row. Registers are few where a weight goes into narrow results, or two into a norm.
+local function crowded_parts(p, problem)
+  local is_narrow = problem.shared <= 2 and problem.stored < problem.bytes
+  if problem.shared == 0 or problem.bytes > 2 or problem.n_reductions == 0
+    or not problem.stores then return nil end
+  if is_narrow and p.vectors == LEAST_DEEP * RESIDENT_LANES then return 1 end
+  local is_crowded = is_narrow or problem.shared > 2 and not p.group
+  return is_crowded and p.vectors == 2 * LEAST_DEEP * RESIDENT_LANES and 2 or nil
+end
+
 -- How many blocks keep a row in shared memory. If rows share inputs, a pair, of which each block
 -- then reads half. But long rows have four or eight, with room for two rows, if registers of a pair
 -- have no room for what rows share, or its slots for a row. Four keep the powers of a long softmax.
@@ -142,7 +154,10 @@ local function resident_parts(p, problem, slot)
       and p.columns <= KEPT * lanes
     return is_kept and KEEPING_PARTS or row > MOST_RESIDENT and 2 or 1
   end
-  while not p.group and row >= MOST_RESIDENT and parts <= MOST_PARTS do
+  local crowded = crowded_parts(p, problem)
+  if crowded then return crowded end
+  local least = problem.shared > 2 and LEAST_CROWDED or MOST_RESIDENT
+  while not p.group and row >= least and parts <= MOST_PARTS do
     local deep, n_rows = p.vectors // (RESIDENT_LANES * parts), parts == 2 and 1 or 2
     if deep * RESIDENT_LANES * parts == p.vectors and n_rows * deep * slot <= SLOT_BYTES
       and problem.shared * p.width * deep <= KEPT_BYTES then return parts end
@@ -163,6 +178,7 @@ local function resident(p, problem)
   local n = SLOT_BYTES // slot
   if parts > 2 then n = problem.shared == 0 and deep + AHEAD_SLOTS or 2 * deep
   elseif problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
+  if crowded_parts(p, problem) then n = deep + parts end
   -- Two rows or more would all be read before the first one is stored.
   if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
   if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
@@ -184,10 +200,12 @@ local function resident(p, problem)
     or ("a cluster of %d blocks"):format(parts))
 end
 
--- Is a row of many elements bound by exponentials, which a pass over shared memory has once less?
-local function is_softmax(p, problem)
-  return problem.at_once and problem.stores and problem.shared == 0
+-- Is a row kept in shared memory that registers could hold? A softmax of many elements is bound by
+-- exponentials, which a pass over shared memory has once less.
+local function prefers_slots(p, problem)
+  local is_softmax = problem.at_once and problem.stores and problem.shared == 0
     and p.vectors >= LEAST_DEEP * RESIDENT_LANES
+  return is_softmax or crowded_parts(p, problem)
 end
 
 -- A row whose groups swap halves, with both halves in a thread. nil: no lanes of a warp fit.
@@ -246,7 +264,7 @@ local function choose(problem)
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
-  local in_slots = not p.in_turns and is_softmax(p, problem) and resident(p, problem)
+  local in_slots = not p.in_turns and prefers_slots(p, problem) and resident(p, problem)
   if in_slots then return in_slots end
   local by_threads = held(p, problem, few, most)
   if by_threads then return with_rows(by_threads, problem) end
@@ -274,7 +292,8 @@ local function with_ahead(p, problem)
   local helps = problem.stored >= problem.bytes or problem.shared > 0 and row > LONG
   if not problem.has_boxes or not helps then return p end
   if p.slots then
-    p.ahead = math.min(p.deep, AHEAD // (p.lanes * p.width * problem.bytes))
+    local bytes = p.parts == 1 and problem.shared > 0 and AHEAD_OF_LONG or AHEAD
+    p.ahead = math.min(p.deep, bytes // (p.lanes * p.width * problem.bytes))
   elseif p.shape == "block" then
     p.ahead = (row > LONG and AHEAD_OF_LONG or AHEAD) * problem.n_sms // row
   end

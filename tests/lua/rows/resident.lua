@@ -120,17 +120,22 @@ end
 -- expect: true	true	false
 
 -- How many blocks then keep a row, of how many vectors in each thread.
-for _, case in ipairs{{"rms_norm", 131072}, {"layer_norm", 98304}, {"layer_norm", 131072},
+for _, case in ipairs{{"rms_norm_fp8_rows", 32768}, {"layer_norm", 32768}, {"layer_norm", 65536},
+                      {"rms_norm_fp8_blocks", 65536}, {"rms_norm", 131072}, {"layer_norm", 98304}, {"layer_norm", 131072},
                       {"add_rms_norm", 131072}, {"rms_norm", 262144}, {"layer_norm", 262144}} do
   local name, n <const> = table.unpack(case)
   local x, w = tensor(bf16, layout({200, n}, {0, 1})), tensor(bf16, n)
   local given = {x, w, 1e-6}
-  if name ~= "rms_norm" then table.insert(given, 2, name == "layer_norm" and w or x) end
+  if not name:find "^rms_norm" then table.insert(given, 2, name == "layer_norm" and w or x) end
   local found = rows[name]:explain(table.unpack(given))
   print(name, n, found.shape, found.parts, found.deep)
 end
+-- expect: rms_norm_fp8_rows	32768	resident	1	4
+-- expect: layer_norm	32768	block	1	8
+-- expect: layer_norm	65536	resident	2	4
+-- expect: rms_norm_fp8_blocks	65536	resident	2	4
 -- expect: rms_norm	131072	resident	2	8
--- expect: layer_norm	98304	resident	2	6
+-- expect: layer_norm	98304	resident	4	3
 -- expect: layer_norm	131072	resident	4	4
 -- expect: add_rms_norm	131072	resident	8	2
 -- expect: rms_norm	262144	resident	8	4
