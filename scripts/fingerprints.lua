@@ -293,8 +293,8 @@ if not is_update then
   end
 end
 for _, p in ipairs(products) do note_product(table.unpack(p)) end
-for _, name in ipairs{ "hopper 256x128x128, scaled", "hopper 128x128x128, scaled",
-                       "hopper 64x64x128, scaled" } do
+for _, name in ipairs{ "hopper 128x256x128, scaled", "hopper 256x128x128, scaled",
+                       "hopper 128x128x128, scaled", "hopper 64x64x128, scaled" } do
   for _, rows in ipairs{ 1, 128 } do note_scaled(name, rows) end
 end
 for _, is_causal in ipairs{ false, true } do

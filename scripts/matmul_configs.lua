@@ -2,10 +2,11 @@
 -- there: registers and stack (arrays and spilled registers) of a thread, and the time it takes.
 --   cuttle [--sm=90] scripts/matmul_configs.lua [--type=f32] [--families] [--groups] [words...]
 -- of a row's name. --families: one kernel of each template and element type, and all with scales.
--- --groups: of products of groups. With --check it says nothing but what has a stack, or products
--- by wgmma that wait for each other. It compiles through the cache, and of a row's types that
--- differ in instructions only it compiles one. An error of a kernel, a stack or such a wait makes
--- the exit code 1. Then what the ledger knows to have none is not compiled again.
+-- --groups: of products of groups. With --check it says nothing but what has a larger stack than
+-- `spilled` allows, or products by wgmma that wait for each other. It compiles through the cache,
+-- and of a row's types that differ in instructions only it compiles one. An error of a kernel, such
+-- a stack or such a wait makes the exit code 1. Then what the ledger knows to have none is not
+-- compiled again.
 package.path = "scripts/?.lua;scripts/bench/?.lua;" .. package.path
 local ledger = require "ledger"
 local ct, lists = require "cuttle", require "cuttle.lists"
@@ -62,6 +63,9 @@ local all_types <const> = { f32 = true, f64 = true, f16 = true, i8 = true }
 local n_bad = 0
 
 local NO_STACK <const> = "no stack"
+
+-- Bytes that rows may spill for each tile outside of the loop over K, as they were faster so.
+local spilled <const> = { ["hopper 128x256x128, scaled"] = 32 }
 local SERIAL <const> = "wgmma%.mma_async instructions are serialized" -- C7510 to C7514 of ptxas
 
 -- Registers, bytes of stack and seconds; nil and why it does not compile, or is slow.
@@ -119,19 +123,19 @@ local function compile(row, dtype, majors, scaled)
   local name = ("%s %s %s%s"):format(row.name, dtype.name, majors, in_groups and " of groups"
     or scaled and (" %d by %d"):format(scaled[1], scaled[2]) or "")
   local key = is_check and ledger.key(launch, table.unpack(args)) or nil
-  local registers, stack, took = 0, 0, 0
+  local allowed, registers, stack, took = spilled[row.name] or 0, 0, 0, 0
   if not ledger.has(key, name, NO_STACK) then
     registers, stack, took = measure(launch, args, "matmul_" .. dtype.name)
   end
   if registers == nil then
     print(("%-28s %-5s %s: %s"):format(row.name, dtype, majors, stack))
-  elseif not is_check or stack > 0 then
+  elseif not is_check or stack > allowed then
     print(("%-28s %-5s %s  %3d registers  %3d bytes of stack  %.2f s"):format(row.name, dtype,
       majors, registers, stack, took))
   end
-  if registers == nil or stack > 0 then
+  if registers == nil or stack > allowed then
     n_bad = n_bad + 1
-  else
+  elseif stack == 0 then
     ledger.note(key, name, NO_STACK)
   end
 end

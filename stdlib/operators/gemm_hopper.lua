@@ -22,9 +22,9 @@
 --              each adds up and stores a part of the tile's columns. A block has one tile
 --   pdl        the launch may begin while the one before ends
 --   min_blocks of a multiprocessor, where there are to be more than one
---   parts      of blocks of K with scales, whose sums take registers: of a tile's columns, parts
---              that are multiplied one after the other. Of four, the next tile is begun before a
---              tile is stored, if scales leave registers for that
+--   parts      of blocks of K with scales, whose sums take registers: of a group's tile, parts
+--              that are multiplied one after the other, each of 64 rows. Of four, the next tile is
+--              begun before a tile is stored, if scales leave registers for that
 --   across     the instruction's A is matmul's A. So its columns are not what is adjacent in C, and
 --              C is stored across them. The tile is {bN, bM, bK}
 --   stream_k   blocks share tiles of the last round (gemm_hopper_stream.lua): of a shared tile, in
@@ -48,6 +48,7 @@ local walks = require "cuttle.gemm_hopper_walk"
 local M = setmetatable({}, { __index = problems })
 
 local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a warp
+local ROWS <const> = 64 -- of an instruction
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
 local AHEAD_PARTS <const> = 4 -- of a tile's columns, of which two run when the next tile begins
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
@@ -86,6 +87,7 @@ local function plan_of(variant)
   local mma = mma_of(bM, bN // together, together)
   local held, stored = turns and turns.held, stored_of(variant)
   local parts = variant.parts or 1
+  local wide = bM // math.max(parts // (bN // together // ROWS), 1) -- columns of a part
   return { mma = mma, turns = turns, held = held, groups = groups, together = together,
            high = variant.cluster or 1,
            part = bM // (variant.cluster or 1), rows = ring_layout(variant, variant.b_major, bN),
@@ -96,15 +98,18 @@ local function plan_of(variant)
              * variant.dtype.bits // 8,
            by_warps = held or scaling.is_deep(variant),
            parts = parts,
-           part_mma = parts > 1 and mma_of(bM // parts, bN // together, together) or mma,
+           part_mma = parts > 1 and mma_of(wide, bN // together, together) or mma,
            k_blocks = variant.k_blocks or 1,
            stored = stored, mma_of = mma_of,
            store = store.plan(stored, mma_of, bN // together, held) }
 end
 
 -- Does a group begin the next tile before it stores one? All blocks know how many tiles they have.
+-- There are registers for that if a thread holds all of its scales, or if parts in two rows need
+-- the same ones.
 local function is_ahead(variant, plan)
-  return plan.parts == AHEAD_PARTS and variant.promotes ~= nil and scaling.holds_all(variant)
+  return plan.parts == AHEAD_PARTS and variant.promotes ~= nil
+    and (scaling.holds_all(variant) or variant.tile[2] // plan.together > ROWS)
     and not (variant.grouped or variant.batched)
 end
 

@@ -36,9 +36,10 @@ local function begin_in(mma, slot, tCsX, tCsY, sums, accumulate)
   wgmma_commit()
 end
 
--- Part i of an operand's columns (V,N,K,stage), each of which an instruction takes at once.
-local function part_of(tCsY, i)
-  return tile(tCsY, {size(tCsY, 0), 1, size(tCsY, 2), size(tCsY, 3)}, {0, i, 0, 0})
+-- Part i of an operand's rows or columns (V,N,K,stage), each of which an instruction takes at once.
+local function part_of(tCs, i)
+  if size(tCs, 1) == 1 then return tCs end
+  return tile(tCs, {size(tCs, 0), 1, size(tCs, 2), size(tCs, 3)}, {0, i, 0, 0})
 end
 
 -- Waits for the next slot and begins its products, number k of the tile, which are added to sums.
@@ -70,13 +71,15 @@ local function scaled_whole(plan, block, state, tCsX, tCsY, sums, promoter, at)
   end
 end
 
--- The same, a part of the columns at a time: while the sums of a part are scaled and added, the
+-- The same, a part of the tile at a time: while the sums of a part are scaled and added, the
 -- products of the next one run. plan.ahead: some also run on into the next turn of a loop, which
 -- awaits them alone. ptxas would wait for each product if others ran then.
 local function scaled_parts(plan, block, state, tCsX, tCsY, sums, promoter, at)
   local last = plan.parts - 1
   local function begin(slot, i)
-    begin_in(plan.part_mma, slot, tCsX(_, _, _, slot), part_of(tCsY, i), promoter:part(i), false)
+    local row, column = promoter:place(i)
+    begin_in(plan.part_mma, slot, part_of(tCsX, row)(_, _, _, slot), part_of(tCsY, column),
+      promoter:part(i), false)
   end
   local function begin_next()
     await(block, state.slot, state.parity)

@@ -57,6 +57,9 @@ end
 --- Does the problem or variant have scales of blocks of K?
 function M.is_deep(p) return p.scales ~= nil and (p.scales.A.deep or p.scales.B.deep) end
 
+--- Has each row of A scales of blocks of K of its own? Such a thread of gemm_hopper.lua reads many.
+function M.has_many(p) return p.scales ~= nil and p.scales.A.deep and p.scales.A.rows == "each" end
+
 --- How many elements of K have a scale.
 function M.block_of(p) return p.scales and (p.scales.A.block or p.scales.B.block) or BLOCK end
 
@@ -130,24 +133,33 @@ local Promoter = {}
 Promoter.__index = Promoter
 
 --- In a kernel, for a tile of batch l: `sums` are a thread's, and places() their coordinates in C,
---- which load wants. The products of a block of K are those of `parts` of the sums' values, if that
---- is not nil, in turns in one of two fragments. nil: no scale is of blocks of K, and products are
---- added to the sums at once.
+--- which load wants. The products of a block of K are those of `parts` of the sums, if that is not
+--- nil, in turns in one of two fragments. A part has the rows of one instruction, and parts of the
+--- same columns follow each other. nil: no scale is of blocks of K, and products are added to the
+--- sums at once.
 function M.begin(variant, scales, sums, l, places, parts)
   if not variant.promotes then return nil end
-  local extents, fragments = { size(sums, 0) // (parts or 1), size(sums, 1), size(sums, 2) }, {}
-  for i = 1, math.min(parts or 1, 2) do fragments[i] = fragment(variant.sum, extents) end
+  parts = parts or 1
+  local rows = parts > 1 and size(sums, 1) or 1
+  local extents = { size(sums, 0) * rows // parts, size(sums, 1) // rows, size(sums, 2) }
+  local fragments = {}
+  for i = 1, math.min(parts, 2) do fragments[i] = fragment(variant.sum, extents) end
   return setmetatable({ variant = variant, scales = scales, places = places and places(), l = l,
-                        fragments = fragments, n_values = size(sums, 0) }, Promoter)
+                        fragments = fragments, n_values = size(sums, 0), rows = rows }, Promoter)
 end
+
+--- Part i: its number among those of one column, and that of its column.
+function Promoter:place(i) return i % self.rows, i // self.rows end
 
 -- Calls for the numbers of part i's elements, among all sums and in the part.
 function Promoter:places_of(i)
   local n, size = size(self:part(i), 0), size(self:part(i))
+  local row, column = self:place(i)
+  local first = column * n + row * self.n_values
   local v = -1
   return function()
     v = v + 1
-    if v < size then return v % n + i * n + v // n * self.n_values, v end
+    if v < size then return first + v % n + v // n * self.n_values, v end
   end
 end
 
@@ -207,20 +219,19 @@ function M.bringer(variant, scales, first, l, own, n)
   end
 end
 
--- Those of one side's scales in a slot that part i of the sums needs, by key, two of which are read
--- at once.
-local function in_pairs(side, slot, first, promoter, i)
-  local pairs_of, factors = {}, {}
+-- Reads those of one side's scales in a slot that part i of the sums needs, by key, two at once.
+-- What an earlier part needed is in `factors` already.
+local function read_pairs(side, slot, first, promoter, i, factors)
+  local pairs_of = {}
   for v in promoter:places_of(i) do
     local key = side.keys[v]
     local pair = key // 2
-    if not pairs_of[pair] then
+    if factors[key] == nil and not pairs_of[pair] then
       pairs_of[pair] = fragment(f32, 2)
       copy(view(slot, layout{2}, first + 2 * pair), pairs_of[pair])
     end
-    factors[key] = pairs_of[pair][key % 2]
+    if factors[key] == nil then factors[key] = pairs_of[pair][key % 2] end
   end
-  return factors
 end
 
 --- A function of the number of a part, that returns the scales of a slot of the ring for add: few
@@ -229,19 +240,18 @@ function Promoter:read(ring, slot, at)
   local known, late = {}, {}
   for i, side in ipairs(self.variant.promotes) do
     local first = side.first + index_of(side.of, at[side.name])
+    known[i] = {}
     if #side.firsts > FEW then
       late[i] = first
     else
-      known[i] = {}
       for _, one in ipairs(side.firsts) do known[i][one.key] = ring[{first + one.key, slot}] end
     end
   end
   return function(part)
-    local factors = {}
     for i, side in ipairs(self.variant.promotes) do
-      factors[i] = known[i] or in_pairs(side, ring(_, slot), late[i], self, part)
+      if late[i] ~= nil then read_pairs(side, ring(_, slot), late[i], self, part, known[i]) end
     end
-    return factors
+    return known
   end
 end
 

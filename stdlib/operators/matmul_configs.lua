@@ -350,6 +350,11 @@ M.list = {
     when = function(p) return p.n >= 1024 and fills(0.5, 256, 128)(p) end },
   hopper{ name = "hopper 128x256x128", types = ALL_BYTES, majors = NT_NN, stages = 4,
     registers = { 104, 200 }, store = { 1, 2 }, order = "hilbert", when = fills(0.5, 128, 256) },
+  hopper{ name = "hopper 128x256x128, scaled", types = F8, majors = TN, stages = 3,
+    registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", scaled = true, parts = 4,
+    when = function(p)
+      return scaling.has_many(p) and is_wide(p) and fills(1, 128, 256)(p)
+    end },
   hopper{ name = "hopper 256x128x128, scaled", types = F8, majors = TN, stages = 3,
     registers = { 40, 232 }, store = { 2, 2 }, order = "hilbert", scaled = true, parts = 4,
     when = function(p) return is_deep(p) and is_wide(p) and fills(1, 256, 128)(p) end },

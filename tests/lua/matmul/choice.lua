@@ -80,6 +80,17 @@ choose_majors(i8, "TN", 4096)    -- expect: i8	TN	4096	hopper 128x128x128, ping-
 choose_majors(i8, "TN", 8192)      -- expect: i8	TN	8192	hopper 192x128x128, ping-pong
 choose_majors(f8e4m3, "TN", 2048)  -- expect: f8e4m3	TN	2048	hopper 128x128x128, ping-pong, early
 choose_majors(f8e4m3, "TN", 4096)  -- expect: f8e4m3	TN	4096	hopper 256x128x128, in passes
+-- Scales of 1x128 by 128x128, in C by rows and by columns, and of 1x128 by 1x128.
+for _, case in ipairs{{32, true}, {32, false}, {4096, true}} do
+  local rows_of_b, by_rows = table.unpack(case)
+  local A, C = zeros(f8e4m3, row_major{4096, 256}),
+    zeros(bf16, by_rows and row_major{4096, 4096} or {4096, 4096})
+  print(require "cuttle.matmul".explain(A, A, C, {device = "h200", scale_a = zeros(f32, {4096, 2}),
+    scale_b = zeros(f32, {rows_of_b, 2})}).config)
+end
+-- expect: hopper 256x128x128, scaled
+-- expect: hopper 128x256x128, scaled
+-- expect: hopper 128x256x128, scaled
 for _, majors in ipairs{"TN", "NN", "TT"} do choose_majors(tf32, majors, 1024) end
 -- expect: tf32	TN	1024	hopper 64x64x32
 -- expect: tf32	NN	1024	hopper 64x64x32, across

@@ -90,6 +90,13 @@ if sm == 90 then
     try(f8e4m3, 400, 272, k, powers{400, cdiv(k, 128)}, powers{3, cdiv(k, 128)},
       { config = "hopper 256x128x128, scaled", c = bf16 })
   end
+  -- Parts of a tile in rows of one instruction each, with scales of rows and of blocks of rows.
+  for _, k in ipairs { 128, 400, 768 } do
+    for _, rows_of_b in ipairs { 272, 3 } do
+      try(f8e4m3, 400, 272, k, powers{400, cdiv(k, 128)}, powers{rows_of_b, cdiv(k, 128)},
+        { config = "hopper 128x256x128, scaled", c = bf16, by_columns = k == 400 })
+    end
+  end
   try(f8e4m3, 144, 144, 272, powers{144, 3}, powers{144, 3}, { config = pairs_of_blocks })
   try(f8e4m3, 72, 80, 272, powers{72, 3}, powers{80, 3}, { config = "hopper 64x64x128, scaled",
     l = 2 })
