@@ -235,7 +235,7 @@ local function load_scales(variant, plan, block, scales)
 end
 
 -- A group that multiplies.
-local function multiply_all(variant, plan, block, C, to, ending)
+local function multiply_all(variant, plan, block, C, stored_in, ending)
   local bM, bN = variant.tile[1], variant.tile[2]
   -- From one lane for all: slots and descriptors that depend on it stay in registers of the warp.
   local i = threadIdx.x - GROUP
@@ -255,7 +255,7 @@ local function multiply_all(variant, plan, block, C, to, ending)
   end
   local state = pipeline_state(variant.stages)
   local out = store.begin(plan.stored, plan.store, block.memory, block.fetched, group,
-    C, tma_tensor(to), block.l, block.by)
+    C, tma_tensor(stored_in), block.l, block.by)
 
   local function block_row(row)
     return plan.high > 1 and row * plan.high + cluster_rank() or row
