@@ -253,24 +253,33 @@ function attention_decode(Q, K, V, options) end
 --- A kernel of rows from a function of one element.
 --- The function f(row, x, ...) gets the row and an element of each argument. It returns the elements
 --- to store. Reductions over the row are methods: row:sum, mean, max, min (of one or more values),
---- row:reduce(v, f, init), row:max_and_sum_exp(v, element), row:softmax(v), row:mean_and_variance(v),
---- and row:draw(w, u), a random column. row:column(), row:index() and row:length() are the element's
---- place; row:at("x", column) is another element of the argument x, and row:pick("x", column) one that
---- is the same for all elements, read before the first reduction. row:once(v) makes a result with one
---- value for each row, and row:column_sum(v) one with the sum over all rows. row:group_max(v, n),
---- group_min and group_sum reduce over groups of n columns, and row:group_once(v, n) makes a result
---- with one value for each group. Arguments that the option `tables` names are not broadcast; the
---- function indexes them.  The result is called with tensors (..., columns), which are broadcast as in
---- NumPy, and numbers. It chooses how threads share a row from the sizes, and launches the kernel. A
---- last table may have `out`, a tensor or a list of tensors for the results, `stream` and `check`; and
---- `work`, memory for sums of columns: `k:work(...)` says how many f32 a call needs. The option `types`
---- of row_kernel is a list of the results' element types. `k:prepare(...)` returns a launch to be
---- called often; `k:explain(...)` says how threads share a row, and why. `k:followed_by(name, g)` is a
---- row_kernel that gives k's first result to g(row, v, ...). See docs/rows.md.      > softmax =
---- row_kernel("softmax", function(row, x)     >>   local e = row:exp(x - row:max(x))     >>   return e
---- / row:sum(e)     >> end)     > softmax(zeros(f32, row_major{2, 4}))     tensor f32 (2,4):(4,1) on
---- cpu       0.25  0.25  0.25  0.25       0.25  0.25  0.25  0.25 CuTe: none. MoYe: none. See:
---- block_reduce, kernel.
+--- row:reduce(v, f, init), row:max_and_sum_exp(v, element), row:softmax(v),
+--- row:mean_and_variance(v), and row:draw(w, u), a random column. row:column(), row:index() and
+--- row:length() are the element's place; row:at("x", column) is another element of the argument x, and row:pick("x", column) one
+--- that is the same for all elements, read before the first reduction. row:once(v) makes a result
+--- with one value for each row, and row:column_sum(v) one with the sum over all rows.
+--- row:group_max(v, n), group_min and group_sum reduce over groups of n columns, and
+--- row:group_once(v, n) makes a result with one value for each group. Arguments that the option
+--- `tables` names are not broadcast; the function indexes them.
+---
+--- The result is called with tensors (..., columns), which are broadcast as in NumPy, and numbers.
+--- It chooses how threads share a row from the sizes, and launches the kernel. A last table may have
+--- `out`, a tensor or a list of tensors for the results, `stream` and `check`; and `work`, memory for
+--- sums of columns: `k:work(...)` says how many f32 a call needs. The option `types` of
+--- row_kernel is a list of the results' element types. `k:prepare(...)` returns a launch to be
+--- called often; `k:explain(...)` says how threads share a row, and why. `k:followed_by(name, g)` is
+--- a row_kernel that gives k's first result to g(row, v, ...). See docs/rows.md.
+---
+---     > softmax = row_kernel("softmax", function(row, x)
+---     >>   local e = row:exp(x - row:max(x))
+---     >>   return e / row:sum(e)
+---     >> end)
+---     > softmax(zeros(f32, row_major{2, 4}))
+---     tensor f32 (2,4):(4,1) on cpu
+---       0.25  0.25  0.25  0.25
+---       0.25  0.25  0.25  0.25
+--- CuTe: none. MoYe: none.
+--- See: block_reduce, kernel.
 ---@param name? string the kernel's name
 ---@param f function
 ---@param options? table `{types = {f16, f32}, tables = {"cos"}}`
