@@ -83,9 +83,9 @@ choose_majors(f8e4m3, "TN", 4096)  -- expect: f8e4m3	TN	4096	hopper 256x128x128,
 -- Scales of 1x128 by 128x128, in C by rows and by columns, and of 1x128 by 1x128.
 for _, case in ipairs{{32, true}, {32, false}, {4096, true}} do
   local rows_of_b, by_rows = table.unpack(case)
-  local A, C = zeros(f8e4m3, row_major{4096, 256}),
+  local X, Y = zeros(f8e4m3, row_major{4096, 256}),
     zeros(bf16, by_rows and row_major{4096, 4096} or {4096, 4096})
-  print(require "cuttle.matmul".explain(A, A, C, {device = "h200", scale_a = zeros(f32, {4096, 2}),
+  print(require "cuttle.matmul".explain(X, X, Y, {device = "h200", scale_a = zeros(f32, {4096, 2}),
     scale_b = zeros(f32, {rows_of_b, 2})}).config)
 end
 -- expect: hopper 256x128x128, scaled

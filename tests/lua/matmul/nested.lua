@@ -156,6 +156,41 @@ for _ = 1, tonumber(arg[1] or here == "cpu" and 50 or 40) do -- on a GPU each is
 end
 print(n_nested > 20)    -- expect: true
 
+do -- a C of rows and columns with two strides each: TMA stores boxes that lie in one part
+  local matmul, explain = require "cuttle.matmul".matmul, require "cuttle.matmul".explain
+  local BOXES <const> = "hopper 256x128x64, C in boxes"
+  local function operands(b, s, m, h, d)
+    local A = view(randn(bf16, b * s * m), layout({{s, b}, m}, {{m, s * m}, 1}))
+    local B = view(randn(bf16, m * h * d), layout({{d, h}, m}, {{1, d}, h * d}))
+    local function C()
+      local strides = {{d, h * s * d}, {1, s * d}}
+      return view(zeros(bf16, b * s * h * d), layout({{s, b}, {d, h}}, strides))
+    end
+    return A, B, C
+  end
+  for _, case in ipairs{{2, 256, 192, 4, 128}, {3, 64, 64, 3, 256}, {1, 128, 72, 5, 128}} do
+    local A, B, C = operands(table.unpack(case))
+    local c, same = matmul(A, B, C(), {config = BOXES}), matmul(A, B, C(), {config = "cpu 32x32x8"})
+    print(allclose(c, same, {rtol = 2.0 ^ -7, atol = 2.0 ^ -4}))
+  end
+  -- expect: true
+  -- expect: true
+  -- expect: true
+  for _, case in ipairs{{2, 96, 64, 2, 128}, {2, 128, 64, 2, 64}} do
+    local A, B, C = operands(table.unpack(case))
+    print((select(2, pcall(matmul, A, B, C(), {config = BOXES})):match "on cpu; (.*)"))
+  end
+  -- expect: it stores boxes of 64, adjacent or multiples of 16 bytes apart
+  -- expect: it stores boxes of 128, adjacent or multiples of 16 bytes apart
+  for _, d in ipairs{128, 64} do
+    local A, B, C = operands(2, 1024, 2048, 16, d)
+    local config = explain(A, B, C(), {device = "h200"}).config
+    print(d, config.name or config)
+  end
+  -- expect: 128	hopper 256x128x64, C in boxes
+  -- expect: 64	mma 128x64x64
+end
+
 -- The kernels for Hopper that gather: one operand or both, contiguous along K or along their rows,
 -- where tiles overhang.
 local operands = {
@@ -195,38 +230,3 @@ local function without_sums(k)
   return Z[{0, 0}] == 2 and Z[{3, 4}] == 2
 end
 print(without_sums "(0,3)", without_sums "(3,0)", without_sums "(3,0,2)") -- expect: true	true	true
-
-do -- a C of rows and columns with two strides each: TMA stores boxes that lie in one part
-  local matmul, explain = require "cuttle.matmul".matmul, require "cuttle.matmul".explain
-  local BOXES <const> = "hopper 256x128x64, C in boxes"
-  local function operands(b, s, m, h, d)
-    local A = view(randn(bf16, b * s * m), layout({{s, b}, m}, {{m, s * m}, 1}))
-    local B = view(randn(bf16, m * h * d), layout({{d, h}, m}, {{1, d}, h * d}))
-    local function C()
-      local strides = {{d, h * s * d}, {1, s * d}}
-      return view(zeros(bf16, b * s * h * d), layout({{s, b}, {d, h}}, strides))
-    end
-    return A, B, C
-  end
-  for _, case in ipairs{{2, 256, 192, 4, 128}, {3, 64, 64, 3, 256}, {1, 128, 72, 5, 128}} do
-    local A, B, C = operands(table.unpack(case))
-    local c, same = matmul(A, B, C(), {config = BOXES}), matmul(A, B, C(), {config = "cpu 32x32x8"})
-    print(allclose(c, same, {rtol = 2.0 ^ -7, atol = 2.0 ^ -4}))
-  end
-  -- expect: true
-  -- expect: true
-  -- expect: true
-  for _, case in ipairs{{2, 96, 64, 2, 128}, {2, 128, 64, 2, 64}} do
-    local A, B, C = operands(table.unpack(case))
-    print((select(2, pcall(matmul, A, B, C(), {config = BOXES})):match "on cpu; (.*)"))
-  end
-  -- expect: it stores boxes of 64, adjacent or multiples of 16 bytes apart
-  -- expect: it stores boxes of 128, adjacent or multiples of 16 bytes apart
-  for _, d in ipairs{128, 64} do
-    local A, B, C = operands(2, 1024, 2048, 16, d)
-    local config = explain(A, B, C(), {device = "h200"}).config
-    print(d, config.name or config)
-  end
-  -- expect: 128	hopper 256x128x64, C in boxes
-  -- expect: 64	mma 128x64x64
-end

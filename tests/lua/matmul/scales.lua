@@ -147,10 +147,10 @@ print(peak[0] == most, is_near)  -- expect: true	true
 
 do -- alpha is multiplied by the scales of all rows, or by one of a row, before any sum is
   local prepare = require "cuttle.matmul".prepare
-  local A, C = tensor(f8e4m3, row_major{128, 128}), tensor(bf16, row_major{128, 128})
+  local F, G = tensor(f8e4m3, row_major{128, 128}), tensor(bf16, row_major{128, 128})
   for _, n in ipairs{1, 128} do
     local scale = tensor(f32, n)
-    local _, _, steps = prepare(A, A, C, {scale_a = scale, scale_b = scale,
+    local _, _, steps = prepare(F, F, G, {scale_a = scale, scale_b = scale,
       config = "hopper 128x128x128"})
     local step = steps[1]
     local text = step.kernel(step.launch):source(table.unpack(step.args))
