@@ -224,16 +224,18 @@ end
 add_all(in_pairs, { "wgmma_wait() #1", "wgmma_wait() #2", "wgmma_wait() #8" }, "needless",
   "the step before, or the one before the loop, has waited for the scores")
 local d192 <const> = "attention_backward hopper, d192"
-for _, i in ipairs { 2, 4, 5, 6, 7, 9, 11, 12, 13, 14 } do
+for _, i in ipairs { 2, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 16, 18 } do
   add(d192, ("wgmma_fence() #%d"):format(i), "needless", same_registers)
 end
-add_all(d192, { "the wait for an mbarrier 'shared_11' #1", "wgmma_commit() #4", "wgmma_wait() #3",
-  "wgmma_commit() #11", "wgmma_wait() #9" }, "needless", released)
-add_all(d192, { "wgmma_wait() #6", "wgmma_wait() #12" }, "needless",
-  "the one before it has waited for all products")
-for name, second in pairs { [in_pairs] = 11, [d192] = 10 } do
-  add_all(name, { "wgmma_commit() #3", ("wgmma_commit() #%d"):format(second) }, "needless",
-    "the next commit is of the same sums")
+add(d192, "the wait for an mbarrier 'shared_11' #1", "needless", released)
+add_all(d192, { "wgmma_wait() #8", "wgmma_wait() #13" }, "needless",
+  "the one before it has waited for the same")
+add_all(d192, { "wgmma_commit() #7", "wgmma_commit() #13" }, "needless",
+  "what waits for them waits for the next ones, too")
+for name, numbers in pairs { [in_pairs] = { 3, 11 }, [d192] = { 8, 14, 17 } } do
+  for _, i in ipairs(numbers) do
+    add(name, ("wgmma_commit() #%d"):format(i), "needless", "the next commit is of the same sums")
+  end
   add(name, "the barrier of the cluster #4", "needless",
     "each block waits for all that the other one sends")
   add(name, "sync_warp() #1", "needless", "an arrival at a named barrier is the whole warp's")

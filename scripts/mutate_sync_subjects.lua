@@ -226,12 +226,12 @@ end
 
 local function differentiate(name, dtype, config, shape, options)
   operators["attention_backward " .. name] = function()
-    local s, sk, d, d_v = table.unpack(shape)
+    local s, sk, d, d_v, heads = table.unpack(shape)
     local all = { config = config }
     for key, value in pairs(options or {}) do all[key] = value end
-    local function values(n) return randn(dtype, row_major{1, 1, n, d_v or d}) end
-    local Q, K = randn(dtype, row_major{1, 1, s, d}), randn(dtype, row_major{1, 1, sk, d})
-    local V, dO = values(sk), values(s)
+    local function values(n, h) return randn(dtype, row_major{1, h or 1, n, d_v or d}) end
+    local Q, K = randn(dtype, row_major{1, heads or 1, s, d}), randn(dtype, row_major{1, 1, sk, d})
+    local V, dO = values(sk), values(s, heads)
     local O, LSE = attention(Q, K, V, {lse = true, causal = all.causal})
     attention_backward(dO, Q, K, V, O, LSE, all)
   end
@@ -316,7 +316,7 @@ differentiate("hopper, causal", bf16, "hopper 64x128", {300, 300, 128}, {causal 
 differentiate("hopper, deterministic", bf16, "hopper 64x128", {150, 300, 128},
   {deterministic = true})
 differentiate("hopper, pairs", bf16, "hopper 64x64", {150, 200, 256})
-differentiate("hopper, d192", bf16, "hopper 64x64, D 192", {150, 200, 192, 128})
+differentiate("hopper, d192", bf16, "hopper 64x64, D 192", {200, 200, 192, 128, 2})
 -- Two heads read the keys.
 operators["attention_backward mma"] = function()
   local Q, K = randn(bf16, row_major{1, 2, 150, 64}), randn(bf16, row_major{1, 1, 70, 64})

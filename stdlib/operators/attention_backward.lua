@@ -33,7 +33,7 @@ M.configs = {
     stages = 2, registers = { 24, 240 }, idle = 8, idle_full = true, stay = true, cut = true },
   { name = "hopper 64x64, D 192", template = HOPPER, sm = 90, depth = 192, rows = 64, groups = 2,
     stages = 2, O_stages = 2, registers = { 24, 240 }, by_depth = true, held = 96,
-    held_where = "pairs", held_keys = 192, pair = true, cut = true },
+    held_where = "pairs", held_keys = 192, pair = true, late = true, cut = true },
   { name = "hopper 64x64", template = HOPPER, sm = 90, depth = 256, rows = 64, groups = 2,
     stages = 2, registers = { 24, 240 }, by_depth = true, ahead = true, held = 64,
     held_where = "full", pair = true, cut = true },

@@ -217,7 +217,7 @@ function Group:share_dS(half)
   local variant, plan, copier, slot = self.variant, self.plan, self.copier, self.slot.slot
   if variant.pair then self.joined:await_place() end
   if variant.by_depth then
-    copy(plan.store_dS, copier:retile_S(self.P), self.to_P(_, _, _, slot))
+    copy(plan.store_dS, copier:retile_S(self.P), self.to_P(_, _, _, variant.late and 0 or slot))
   end
   if half then
     half:write_dS(slot)
@@ -415,6 +415,10 @@ function Group:each_tile(first, last)
       first), last)
   end
   if not variant.is_whole then n_masked = where(self.n_keys < KEYS, last, n_masked) end
+  if variant.late then
+    pair.each_late_tile(self, first, n_masked, last)
+    return
+  end
   local from = first
   if variant.causal and self.plan.hides then
     local n_hidden = (self.first_key - (args.n_k - args.n_q)) // variant.rows

@@ -39,6 +39,7 @@
 --               attention_backward_idle.lua, and reads so many times 16 bytes of O and dO at once
 --   idle_full   not only where causal
 --   pair        by_depth, blocks come in pairs that share dQ: see attention_backward_pair.lua
+--   late        in pairs, dQ is computed one tile late, where there is room for it
 -- For tests, lead and n_sms replace what these modules would choose.
 local blocks_of = require "cuttle.attention_blocks"
 local group_of = require "cuttle.attention_backward_group"
@@ -116,7 +117,7 @@ function M.variant(p, config)
   return { fused = fused, depth_k = columns(p.depth), depth_v = columns(p.depth_v),
            tail = tail_plan(p, config) ~= nil,
            stay = walk.is_for(p, config, n_tiles_of(p, config)),
-           pair = is_pair, depth = config.depth,
+           pair = is_pair, late = is_pair and config.late or false, depth = config.depth,
            is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
            held = holds[config.held_where or "always"] and config.held }
 end
@@ -146,7 +147,7 @@ local function plan_of(variant)
   local held = (variant.held or variant.held_keys)
     and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_rows, kind))
   local O_stages = by_depth and (variant.O_stages or 1) or variant.stages
-  local part, slots = columns // shares // parts, variant.pair and 1 or SLOTS
+  local part, slots = columns // shares // parts, (variant.pair and not variant.late) and 1 or SLOTS
   local dQ, upright = part_of.mma(kind, part, n)
   local for_part, for_depth = atom_for(dtype, part), atom_for(dtype, own_depth)
   return {
@@ -300,14 +301,16 @@ local function place_of(variant, args)
   return args
 end
 
--- The same of pairs: P' that a group reads is where its part of dQ is later.
+-- The same of pairs: P' that a group reads is where its part of dQ is later, unless dQ is late.
 local function pair_memory(variant, plan, smem)
   local dtype, n = variant.dtype, size(plan.sum) // variant.groups
   smem.own_dS = shared(dtype, layout(size(plan.dS)))
   smem.dS = view(smem.own_dS, plan.dS)
   local sums = shared(f32, layout(size(plan.sum)))
   smem.sum = view(sums, plan.sum)
+  local own_P = variant.late and shared(dtype, layout(variant.groups * size(plan.P)))
   function smem.P_of(number)
+    if own_P then return view(tile(own_P, {size(plan.P)}, {number}), plan.P) end
     return view(recast(tile(sums, {n}, {number}), dtype), plan.P)
   end
   pair.add_memory(variant, plan, smem)
@@ -357,7 +360,7 @@ local function run_block(variant, plan, args)
   end
   if variant.fused then smem.idle = idle.buffer(variant) end
   if variant.pair then
-    pair.add_bars(bars)
+    pair.add_bars(bars, plan.slots)
     sync_cluster()
   else
     sync_threads()
@@ -371,7 +374,7 @@ local function run_block(variant, plan, args)
     elseif variant.fused and threadIdx.x >= WARP * (1 + groups) then
       each_told(variant, args, smem, function(own) idle.run(variant, own, smem.idle) end)
     elseif variant.pair and pair.is_sender() then
-      pair.send_all(variant, args, smem, bars)
+      pair.send_all(variant, plan, args, smem, bars)
     end
   else
     setmaxnreg(variant.registers[2])

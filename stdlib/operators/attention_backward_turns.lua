@@ -19,9 +19,9 @@ function M.barriers(variant, number, n_threads)
 end
 
 --- Of a group: `store` writes the part to shared memory, when the warp has read the last one there.
---- In pairs of blocks the group knows that already.
+--- In pairs of blocks the group knows that already, if dQ is not late.
 function M.hand_over(variant, barriers, store)
-  if not variant.pair then barriers.empty:sync() end
+  if variant.late or not variant.pair then barriers.empty:sync() end
   store()
   fence_proxy_async()
   barriers.full:arrive()

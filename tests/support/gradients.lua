@@ -109,14 +109,14 @@ function M.try(x, dO, options, own, limits)
   local Q, K, V = table.unpack(x)
   local O, LSE = attention(Q, K, V, M.with(options, {lse = true}))
   local got = M.checked(dO, Q, K, V, O, LSE, M.with(options, own))
-  local g, inputs = M.wide(dO), nil
-  inputs, options = M.scaled_operands(x, options)
+  local inputs, plain = M.scaled_operands(x, options)
+  local g = M.wide(dO)
   if options.sinks then
     inputs[4] = M.wide(options.sinks)
-    options = M.with(options, {sinks = inputs[4]})
+    plain.sinks = inputs[4]
   end
   local function loss()
-    return M.dot(g, (reference.attention(inputs[1], inputs[2], inputs[3], options)))
+    return M.dot(g, (reference.attention(inputs[1], inputs[2], inputs[3], plain)))
   end
   for i, t in ipairs(inputs) do
     local worst = M.error_along(t, got[i], loss)
