@@ -15,7 +15,9 @@ local COLUMNS <const>, PANEL <const> = 128, 64 -- of a chunk, and of a line of f
 local PANELS <const> = COLUMNS // PANEL
 local ROWS <const> = 8 -- that a warp brings at a time, of one panel
 local OWN_ROWS <const> = KEYS // ROWS // WARPS -- of a thread
-local PIECE <const>, WORDS <const>, WIDE <const> = 16, 4, 8 -- of a copy: bytes, words, halves
+local PIECE <const>, WORDS <const> = 16, 4 -- of a copy: bytes, words
+local LINE <const> = 32 -- words of a line of memory
+local SLOT <const> = KEYS * CHUNKS * COLUMNS // 2 -- words
 local N_SCALES <const> = 2 -- tiles whose scales there is room for
 
 M.bytes = KEYS * CHUNKS * (COLUMNS + 4 * N_SCALES) + 16 * CHUNKS
@@ -53,12 +55,16 @@ end
 
 function M.new(variant, args, smem, bars, claim, own)
   local row, at = place_of_lane()
-  return setmetatable({ variant = variant, args = args, smem = smem, bars = bars, claim = claim,
-    row = row, at = at, warp = shfl_idx(threadIdx.x % GROUP // WARP, 0), raw = own.raw,
-    landed = own.landed, scales = own.scales, together = own.together, turn = i32(0),
-    page = i32(0),
+  local self = setmetatable({ variant = variant, args = args, smem = smem, bars = bars,
+    claim = claim, row = row, at = at, warp = shfl_idx(threadIdx.x % GROUP // WARP, 0),
+    raw = own.raw, from = {}, landed = own.landed, scales = own.scales,
+    together = own.together, turn = i32(0), page = i32(0),
     keys = tma_tensor(args.K), last = tma_tensor(args.K_rope),
     scale_of = own.scales and tma_tensor(args.k_scale) }, Loader)
+  for panel = 0, PANELS - 1 do
+    self.from[panel] = self:own_words(own.raw, panel * (PANEL // PIECE) + at, 0, CHUNKS)
+  end
+  return self
 end
 
 -- The page of the tile from key `first` on.
@@ -71,9 +77,9 @@ function Loader:load(piece, first, page, from, to, n, at, full)
   tma_load(tile(from, {KEYS, n}, {_, _})(_, _, rows, at, kv_head, page), to, full)
 end
 
--- Chunk c of a tile is on its way; with the first one, its scales.
+-- Chunk c of a tile is on its way, by a warp of its own; with the first one, its scales.
 function Loader:bring(piece, first, page, c, turn)
-  if threadIdx.x % GROUP == 0 then
+  if threadIdx.x % GROUP == c * WARP then
     local full, has_scales = self.landed[c], self.scales and c == 0
     full:arrive_expect_tx(KEYS * COLUMNS + (has_scales and KEYS * CHUNKS * 4 or 0))
     self:load(piece, first, page, self.keys, self.raw(_, _, c), COLUMNS, c, full)
@@ -93,47 +99,69 @@ function Loader:bring_rest(piece, first)
   end
 end
 
+-- Where the thread has words of memory that has lines of 128 bytes for all rows, and then lines of
+-- the next columns: {WORDS, its rows, such columns}, from piece `piece` of a line on. Only the
+-- first of these addresses depends on the thread.
+function Loader:own_words(t, piece, first, n)
+  local words = recast(view(t, layout{size(t)}), u32)
+  return view(words, layout({WORDS, OWN_ROWS, n}, {1, WARPS * ROWS * LINE, KEYS * LINE}),
+    first + (self.warp * ROWS + self.row) * LINE + piece * WORDS)
+end
+
+-- Where it stores words of a slot: {[half of its sixteen numbers] = ...}.
+function Loader:places(slot)
+  local to = {}
+  for half = 0, 1 do
+    to[half] = self:own_words(self.smem.V, 2 * self.at + half, slot * SLOT, CHUNKS * PANELS)
+  end
+  return to
+end
+
+-- The words of chunk c, {[i] = {[panel] = words}} of the thread's rows i.
+function Loader:read(c)
+  local read = {}
+  for i = 0, OWN_ROWS - 1 do
+    read[i] = {}
+    for panel = 0, PANELS - 1 do
+      read[i][panel] = fragment(u32, WORDS)
+      copy(self.from[panel](_, i, c), read[i][panel])
+    end
+  end
+  return read
+end
+
+-- By what row i of chunk c is to be multiplied, or nil. It is read when it is needed, as registers
+-- are few.
+function Loader:scale(i, c)
+  if not self.scales then return nil end
+  local row = self.row + (self.warp + i * WARPS) * ROWS
+  return f16x2(cast(self.scales[{ row, c, self.turn }], f16))
+end
+
 -- Sixteen numbers of a row, times their scale, to two pieces of the slot's panel.
-function Loader:widen(words, by, panel, row, slot)
-  local to = self.smem.V(row, {_, panel}, slot)
+function Loader:widen(words, by, to, i, panel)
   for half = 0, 1 do
     local own = fragment(u32, WORDS)
     for w = 0, WORDS - 1, 2 do
       local low, high = narrow.words(self.variant.kv_dtype, words[(half * WORDS + w) // 2])
       own[w], own[w + 1] = by and f16x2.mul(low, by) or low, by and f16x2.mul(high, by) or high
     end
-    copy(own, recast(tile(to, {WIDE}, {2 * self.at + half}), u32))
+    copy(own, to[half](_, i, panel))
   end
 end
 
--- The thread's row i of a tile.
-function Loader:own_row(i) return { self.row, self.warp + i * WARPS } end
-
--- The thread's words of chunk c, {[i] = {[panel] = ...}}.
-function Loader:words(c)
-  local words = {}
+-- What was read of chunk c, to the slot.
+function Loader:convert(read, c, to)
   for i = 0, OWN_ROWS - 1 do
-    words[i] = {}
-    for panel = 0, PANELS - 1 do
-      local at = panel * (PANEL // PIECE) + self.at
-      words[i][panel] = fragment(u32, WORDS)
-      copy(recast(tile(self.raw(self:own_row(i), _, c), {PIECE}, {at}), u32), words[i][panel])
-    end
+    local by = self:scale(i, c)
+    for panel = 0, PANELS - 1 do self:widen(read[i][panel], by, to, i, c * PANELS + panel) end
   end
-  return words
 end
 
--- Its rows of chunk c, to the slot. All of them are read before the first one is stored: else a
--- read would wait for the store before it.
-function Loader:convert(c, slot)
-  local words = self:words(c)
-  for i = 0, OWN_ROWS - 1 do
-    local row, by = self:own_row(i), nil
-    if self.scales then
-      by = f16x2(cast(self.scales[{ row[1] + row[2] * ROWS, c, self.turn }], f16))
-    end
-    for panel = 0, PANELS - 1 do self:widen(words[i][panel], by, c * PANELS + panel, row, slot) end
-  end
+-- The groups that multiply may read chunk c of the slot.
+function Loader:hand_on(c, slot)
+  fence_proxy_async()
+  arrive(self.bars.full[slot * CHUNKS + c])
 end
 
 --- Before the first tile of a piece.
@@ -143,21 +171,23 @@ function Loader:begin(piece)
 end
 
 --- A tile of a piece, from key `first` on, to that slot. `turn` is the parity of its chunks, and
---- the place of its scales.
+--- the place of its scales. Words of a chunk are on their way before the slot is empty, or before
+--- the chunk before is handed on, as it takes time until the stores of that one are seen.
 function Loader:load_tile(piece, first, slot)
-  local next_page = self:page_of(piece, min(first + KEYS, piece.last - 1))
-  self.claim.slot(slot)
-  self:bring_rest(piece, first)
-  for c = 0, CHUNKS - 1 do
+  local next_page, last = self:page_of(piece, min(first + KEYS, piece.last - 1)), CHUNKS - 1
+  local to = self:places(slot)
+  for c = 0, last do
     self.landed[c]:wait(self.turn)
-    self:convert(c, slot)
-    fence_proxy_async()
-    arrive(self.bars.full[slot * CHUNKS + c])
+    local read = self:read(c)
+    if c == 0 then self.claim.slot(slot) else self:hand_on(c - 1, slot) end
     self.together:sync() -- all have read the chunk
+    if c == 1 then self:bring_rest(piece, first) end
     if first + KEYS < piece.last then
       self:bring(piece, first + KEYS, next_page, c, 1 - self.turn)
     end
+    self:convert(read, c, to)
   end
+  self:hand_on(last, slot)
   self.turn, self.page = 1 - self.turn, next_page
 end
 
