@@ -67,7 +67,7 @@ function M.load_chunk(host, text, chunkname)
   for name in pairs(input and input.names or {}) do
     if session[name] ~= nil then
       used[#used + 1] = name
-      values[#used] = type(session[name]) == "table" and session[name][1] or nil
+      if type(session[name]) == "table" then values[#used] = session[name][1] end
     end
   end
   if not input or (#used == 0 and next(input.declared) == nil) then
@@ -77,7 +77,9 @@ function M.load_chunk(host, text, chunkname)
   if not chunk then return nil, message end
   local function keep(variables, constants)
     for _, name in ipairs(host.upvalues(variables)) do session[name] = variables end
-    for name, value in pairs(constants) do session[name] = { value } end
+    for _, name in ipairs(names_where(input.declared, "const")) do
+      session[name] = { constants[name] }
+    end
   end
   local made = chunk(keep, table.unpack(values, 1, #used))
   for _, name in ipairs(used) do
