@@ -185,7 +185,7 @@ function M.described(t)
   return { name = "work", tensor = t, flat = t, n = size(t), n_rows = 1, columns = size(t) }
 end
 
---- The compute capability of the device of `like`, 0 on the CPU engine.
+--- What kernels for the device of `like` are written for, as operator_device.lua says.
 function M.target(like) return on_device.target(like.tensor.device) end
 
 --- The type in which arithmetic has elements of that type.

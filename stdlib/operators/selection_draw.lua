@@ -21,6 +21,8 @@ local uses <const> = options.uses
 local WARP <const>, ALL <const>, THREADS <const> = 32, 0xffffffff, 1024
 local WARPS <const> = THREADS // WARP
 local FEW <const>, MANY <const> = 128, 256 -- threads, of which some propose what may be drawn
+-- Shared memory of what finds the least set, at most: with counts of values, and without.
+local COUNTED_BYTES <const>, SET_BYTES <const> = 65536, 36864
 
 -- {====== Reading the row ======
 
@@ -379,13 +381,17 @@ end
 local kernel_of = memo.by_fields({ "dtype", "n", "has_min", "has_p" }, make)
 
 --- The step that draws from x, as selection_call.lua describes it, into `out`, a flat i32. `o` has
---- what selection_options.lua has read. nil: selection_vectors.lua has no such rows.
+--- what selection_options.lua has read. nil: selection_vectors.lua has no such rows, or a block has
+--- no room for what finds the least set.
 function M.step(x, out, o)
   local width, n = vectors.of_rows(x)
   if not width then return nil end
   local c = { dtype = x.tensor.dtype, width = width, n = n, threads = THREADS,
     has_min = o.min_p ~= nil, has_p = o.top_p ~= nil,
     each = o.top_p and 1 or 2, most = CANDIDATES, proposers = o.top_p and FEW or MANY }
+  local room = call.target(x).shared - vectors.groups(c) * c.dtype.bytes
+  local of_set = counts.counts(c.dtype) and COUNTED_BYTES or SET_BYTES
+  if c.has_p and room < of_set then return nil end
   return { kernel = kernel_of(c), launch = { grid = x.n_rows, block = THREADS, pdl = true },
     args = { n = 6, x.flat, out, options.argument(o.top_p, uses.itself),
       options.argument(o.temperature, uses.factor), options.argument(o.min_p, uses.log2), o.seed } }

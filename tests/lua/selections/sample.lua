@@ -243,3 +243,23 @@ do -- two of a thread's vectors have one largest element
   print(table.concat(sizes, " "))
 end
 -- expect: 4096 4096
+
+do -- blocks of sm_89 have less shared memory than the least set of some rows takes
+  local path = os.tmpname()
+  local script = assert(io.open(path, "w"))
+  script:write [[
+    local sample, refused = require "cuttle.selections".sample, 0
+    for _, case in ipairs{{bf16, 131072}, {bf16, 151936}, {bf16, 202048}, {f16, 202048}, {f32, 52000}} do
+      local x = zeros(case[1], row_major{1, case[2]})
+      for _, o in ipairs{ {top_p = 0.9}, {top_p = 0.9, min_p = 0.1} } do
+        if not pcall(sample, x, o) then refused = refused + 1 end
+      end
+    end
+    print("refused: " .. refused)
+  ]]
+  script:close()
+  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=89 %s 2>&1"):format(arg[-1], path)))
+  print(pipe:read("a"):match "refused: %d+")  -- expect: refused: 0
+  pipe:close()
+  os.remove(path)
+end
