@@ -200,7 +200,7 @@ M.EXCHANGES = 4
 -- counts the bytes. A barrier of the cluster would wait until the stores of the row before are
 -- done, and drop the first cache. Even and odd turns have barriers of their own. If `warps` of each
 -- block send, no warp waits for the others of its block first. A warp sends what it has of the next
--- turn after it has read what it got, so nobody sends to a place that is still read.
+-- turn after all of its lanes have read what it got, so nobody sends to a place that is still read.
 local function async_level(p, thread, warps)
   local exchange, turn = thread.n_exchanges, thread.turn
   thread.n_exchanges = exchange + 1
@@ -211,6 +211,7 @@ local function async_level(p, thread, warps)
   end
   local level = { n = p.parts * warps, sends_pairs = warps > 1 }
   function level.put(slots, at, field)
+    if warps > 1 and bytes == 0 then sync_warp() end -- shuffles order no memory
     bytes = bytes + level.n * slots.dtype.bytes
     if rank < p.parts then st_async(slots, { place, at }, field, full, rank) end
   end

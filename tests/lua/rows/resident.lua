@@ -197,3 +197,10 @@ do -- a softmax computes each power once where its threads keep them, also if x 
     allclose(same, x, {rtol = 0, atol = 0}), n)
 end
 -- expect: resident	true	true	36
+
+do -- each warp of a cluster sends when all of its lanes have read what it got the turn before
+  local check, x = require "cuttle.check", randn(bf16, row_major{5, 131072})
+  local findings, launches = check.run(function() rows.softmax(x) end)
+  print(rows.softmax:explain(x).parts, #findings, launches)
+end
+-- expect: 4	0	1
