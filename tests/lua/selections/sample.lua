@@ -249,7 +249,8 @@ do -- blocks of sm_89 have less shared memory than the least set of some rows ta
   local script = assert(io.open(path, "w"))
   script:write [[
     local sample, refused = require "cuttle.selections".sample, 0
-    for _, case in ipairs{{bf16, 131072}, {bf16, 151936}, {bf16, 202048}, {f16, 202048}, {f32, 52000}} do
+    local cases = {{bf16, 131072}, {bf16, 151936}, {bf16, 202048}, {f16, 202048}, {f32, 52000}}
+    for _, case in ipairs(cases) do
       local x = zeros(case[1], row_major{1, case[2]})
       for _, o in ipairs{ {top_p = 0.9}, {top_p = 0.9, min_p = 0.1} } do
         if not pcall(sample, x, o) then refused = refused + 1 end
@@ -258,7 +259,8 @@ do -- blocks of sm_89 have less shared memory than the least set of some rows ta
     print("refused: " .. refused)
   ]]
   script:close()
-  local pipe = assert(io.popen(("CUTTLE_DEVICE=cpu '%s' emit --sm=89 %s 2>&1"):format(arg[-1], path)))
+  local command = ("CUTTLE_DEVICE=cpu '%s' emit --sm=89 %s 2>&1"):format(arg[-1], path)
+  local pipe = assert(io.popen(command))
   print(pipe:read("a"):match "refused: %d+")  -- expect: refused: 0
   pipe:close()
   os.remove(path)
