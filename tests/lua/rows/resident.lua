@@ -121,7 +121,8 @@ end
 
 -- How many blocks then keep a row, of how many vectors in each thread.
 for _, case in ipairs{{"rms_norm_fp8_rows", 32768}, {"layer_norm", 32768}, {"layer_norm", 65536},
-                      {"rms_norm_fp8_blocks", 65536}, {"rms_norm", 131072}, {"layer_norm", 98304}, {"layer_norm", 131072},
+                      {"rms_norm_fp8_blocks", 65536}, {"rms_norm", 131072},
+                      {"layer_norm", 98304}, {"layer_norm", 131072},
                       {"add_rms_norm", 131072}, {"rms_norm", 262144}, {"layer_norm", 262144}} do
   local name, n <const> = table.unpack(case)
   local x, w = tensor(bf16, layout({200, n}, {0, 1})), tensor(bf16, n)
@@ -160,8 +161,8 @@ do -- as many reductions as have mbarriers, and one more, in every turn of a blo
     return x * w + b, row:once(sum), row:once(top), row:once(squares), row:once(mean),
       row:once(variance), row:once(row:min(x))
   end)
-  local x, wrong = randn(bf16, row_major{9, COLUMNS}), 0
-  local _, sum, top, squares, mean, variance, least = many(x, ones(bf16, COLUMNS), ones(bf16, COLUMNS))
+  local x, w, wrong = randn(bf16, row_major{9, COLUMNS}), ones(bf16, COLUMNS), 0
+  local _, sum, top, squares, mean, variance, least = many(x, w, w)
   for r = 0, 8 do
     local _, square, average, spread = facts(row_list(x, r))
     local most, low = largest_of(row_list(x, r)), math.huge
