@@ -224,9 +224,9 @@ print(refused(selections.sample, zeros(i32, 8)))
 -- expect: sample: x is i32; expected one of f16, bf16, f32, f64
 
 do -- the launch before may write a row's own options, so they are read after it has ended
-  local logits, of_rows = zeros(bf16, row_major{2, 16384}), {seed = zeros(i64, 2)}
+  local of_two, of_rows = zeros(bf16, row_major{2, 16384}), {seed = zeros(i64, 2)}
   for _, name in ipairs{"temperature", "top_p", "min_p"} do of_rows[name] = zeros(f32, 2) end
-  local text, early = selections.sample:source(logits, of_rows), {}
+  local text, early = selections.sample:source(of_two, of_rows), {}
   local waits = text:find("grid_dependency_wait();", text:find "__global__", true)
   for _, name in ipairs{"factor", "p", "log2_min_p", "seed"} do
     early[#early + 1] = tostring(text:find("%f[%w_]" .. name .. "%[bid_x%]") < waits)
@@ -236,9 +236,9 @@ end
 -- expect: false false false false
 
 do -- two of a thread's vectors have one largest element
-  local logits, sizes = zeros(bf16, row_major{2, 16384}), {}
+  local of_two, sizes = zeros(bf16, row_major{2, 16384}), {}
   for i, o in ipairs{ {}, {min_p = 0.1} } do
-    sizes[i] = selections.sample:source(logits, o):match "unsigned short shared%[(%d+)%]"
+    sizes[i] = selections.sample:source(of_two, o):match "unsigned short shared%[(%d+)%]"
   end
   print(table.concat(sizes, " "))
 end
