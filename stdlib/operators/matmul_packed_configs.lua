@@ -212,7 +212,8 @@ end
 -- that begin early would put two on some. With groups of less than `least_group` a block's memory
 -- has no room for scales, or threads would spill registers. `lines` are for codes of 4 bits, of
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.
--- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
+-- Measured on an H200 with u4 of 4096x4096 and 8192x8192. No row puts two blocks on a
+-- multiprocessor: on an H200 warps then multiplied codes of another step (docs/measurements.md).
 -- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
 -- `most_k`: groups multiply in turn where an epilogue follows little of K. `last`: with the columns
 -- that a group's last tile may have, only if two tiles have room for all rows.
@@ -233,14 +234,14 @@ local many <const> = {
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 1, most = 1, lines = 2, least_group = 64 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, most = 1 },
-  { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 } },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 1, registers = { 40, 208 } },
   { columns = 128, groups = 1, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
     least_group = 64 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
     least_group = 64 },
   { columns = 64, groups = 2, stages = 8, min_blocks = 1, k_blocks = 2 },
-  { columns = 64, groups = 1, stages = 8, min_blocks = 2 },
+  { columns = 64, groups = 1, stages = 8, min_blocks = 1 },
 }
 -- The same of 8 bits, whose sums are in two or three fragments. `rather`: only if so much of the
 -- rounds that its tiles take is less than the rounds of the next row's. `only`: for activations of
