@@ -72,20 +72,18 @@ function M.make(variant)
     if variant.pair then n_blocks = cdiv(n_blocks, tiles.PAIR) * tiles.PAIR end
     local n, kv_head, b = tiles.place_of(n_whole + blockIdx.z, n_blocks, size(dK, 2))
     local row = n * variant.keys + key
-    if key < variant.keys and row < size(dK, 0) and chunk < size(dK, 1) // WIDTH then
-      local sum, x = fragment(f32, WIDTH), fragment(f32, WIDTH)
+    local function add_to(x)
+      if key >= variant.keys or row >= size(x, 0) or chunk >= size(x, 1) // WIDTH then return end
+      local sum, own = fragment(f32, WIDTH), fragment(f32, WIDTH)
       clear(sum)
       for part in range(size(parts, 4)) do
-        copy(tile(parts(_, key % KEYS, which, key // KEYS, part, blockIdx.z), {WIDTH}, {chunk}), x)
-        axpby(1.0, x, 1.0, sum)
+        local of_part = parts(_, key % KEYS, which, key // KEYS, part, blockIdx.z)
+        copy(tile(of_part, {WIDTH}, {chunk}), own)
+        axpby(1.0, own, 1.0, sum)
       end
-      local y = cast(sum, dK.dtype)
-      if which == 0 then
-        copy(y, tile(dK(row, _, kv_head, b), {WIDTH}, {chunk}))
-      else
-        copy(y, tile(dV(row, _, kv_head, b), {WIDTH}, {chunk}))
-      end
+      copy(cast(sum, x.dtype), tile(x(row, _, kv_head, b), {WIDTH}, {chunk}))
     end
+    if which == 0 then add_to(dK) else add_to(dV) end -- V's columns may be fewer
   end)
 end
 
