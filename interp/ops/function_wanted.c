@@ -68,9 +68,7 @@ void function_is_made(lua_State *L) {
   lua_pop(L, 1);
 }
 
-void function_push_body(lua_State *L) {
-  state_push_function(L, "cuttle.device_fn", "body");
-}
+void function_push_body(lua_State *L) { state_push_function(L, "cuttle.device_fn", "body"); }
 
 static CtDtype type_at(lua_State *L, int types, int i, uint8_t *untyped) {
   lua_rawgeti(L, types, i);

@@ -21,10 +21,12 @@ static const CtPending *find(const CtPending *pending, size_t n, uint32_t event)
 }
 
 static void add(CtCheckWorker *k, CtPending **list, size_t *n, size_t *cap, CtPending p) {
-  if (CT_GROW(k->check->alloc, *list, *cap, *n + 1, NULL) != CT_OK) {
+  size_t room = *cap;
+  if (CT_GROW(k->check->alloc, *list, room, *n + 1, NULL) != CT_OK) {
     k->no_memory = true;
     return;
   }
+  *cap = room;
   p.group = k->warps[p.what.warp].n_groups;
   (*list)[(*n)++] = p;
 }

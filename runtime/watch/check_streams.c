@@ -104,8 +104,8 @@ static Done *done_of(CtCheck *c, const Done *as) {
 static bool add_name(CtCheck *c, uint32_t stream, uint32_t number, const char *name) {
   CtStreams *s = c->streams;
   Name n = {stream, number, ct_arena_strdup(&c->texts, name, strlen(name))};
-  bool ok = n.kernel != NULL &&
-            CT_GROW(c->alloc, s->names, s->cap_names, s->n_names + 1, NULL) == CT_OK;
+  bool ok =
+      n.kernel != NULL && CT_GROW(c->alloc, s->names, s->cap_names, s->n_names + 1, NULL) == CT_OK;
   if (ok) {
     s->names[s->n_names++] = n;
   }

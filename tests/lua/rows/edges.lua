@@ -141,20 +141,20 @@ do -- what a loss picks is among the numbers of the first reduction if threads h
    -- so it is read before that. An element of -inf, and rows of nothing else, change nothing.
   local rows = require "cuttle.rows"
   for _, n in ipairs{1024, 4096, 131072} do
-    local x, target = randn(bf16, row_major{4, n}), zeros(i64, row_major{4, 1})
+    local scores, target = randn(bf16, row_major{4, n}), zeros(i64, row_major{4, 1})
     for r = 0, 3 do target[{r, 0}] = r == 2 and -100 or (n // 4) * r + 5 end
-    x[{1, n // 4 + 5}] = -math.huge
-    for i = 0, n - 1 do x[{3, i}] = -math.huge end
-    local loss, lse = rows.cross_entropy(x, target, -100)
-    local text, right = rows.cross_entropy:source(x, target, -100), true
+    scores[{1, n // 4 + 5}] = -math.huge
+    for i = 0, n - 1 do scores[{3, i}] = -math.huge end
+    local loss, lse = rows.cross_entropy(scores, target, -100)
+    local text, right = rows.cross_entropy:source(scores, target, -100), true
     local first = text:find("__shfl", text:find "__global__", true)
     for r = 0, 3 do
       local top, sum = -math.huge, 0
-      for i = 0, n - 1 do top = math.max(top, x[{r, i}]) end
-      for i = 0, n - 1 do sum = sum + (r == 3 and 0 or math.exp(x[{r, i}] - top)) end
-      local all = top + math.log(sum)
-      right = right and (r == 3 and lse[{r, 0}] == all or math.abs(lse[{r, 0}] - all) < 1e-3)
-      local want = r == 2 and 0 or all - x[{r, target[{r, 0}]}]
+      for i = 0, n - 1 do top = math.max(top, scores[{r, i}]) end
+      for i = 0, n - 1 do sum = sum + (r == 3 and 0 or math.exp(scores[{r, i}] - top)) end
+      local whole = top + math.log(sum)
+      right = right and (r == 3 and lse[{r, 0}] == whole or math.abs(lse[{r, 0}] - whole) < 1e-3)
+      local want = r == 2 and 0 or whole - scores[{r, target[{r, 0}]}]
       if r < 3 then
         right = right and (want == loss[{r, 0}] or math.abs(loss[{r, 0}] - want) < 1e-2)
       end
