@@ -321,7 +321,8 @@ function rows.quantize_nvfp4(x, global) end
 ---@return Tensor # f32 (1,1)
 function rows.nvfp4_global(x) end
 
---- The column of each row's largest element, and that element. NaN counts as -inf.
+--- The column of each row's largest element, and that element.
+--- NaN counts as -inf.
 ---@param x Tensor
 ---@return Tensor # the column, i32
 ---@return Tensor # the element
