@@ -79,6 +79,10 @@ local function row_trouble(p, row)
     or is_narrow(p.dtype)) then
     return 'a schedule is "ping-pong", of 2 groups, all of K and types of 16 bits'
   end
+  if (row.min_blocks or 1) > 1 and not is_narrow(p.dtype) then -- see `many` below
+    return ("min_blocks is %s; activations of 16 bits take one block for each multiprocessor")
+      :format(row.min_blocks)
+  end
 end
 
 -- K as whole steps of a row: of 8 bits the last one may overhang, where TMA reads zeros.
