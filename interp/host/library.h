@@ -41,7 +41,7 @@ int std_chunk_load(lua_State *L, const StdModule *m, const char *name, bool keep
 
 /* packed_text.c: texts that the binary carries as few bytes: see runtime/base/inflate.h. */
 
-/* Pushes the text of `bytes`, which has `len` bytes; raises if they are no packed text of that length. */
+/* Pushes what `bytes` unpack to, `len` bytes; raises if they are no packed text of that length. */
 void packed_text_push(lua_State *L, const char *bytes, size_t n, size_t len);
 
 /* require "cuttle.inflate": pushes the function that makes a text of a string of bytes. */

@@ -42,9 +42,9 @@ bool src_push_file(lua_State *L, const char *path);
 
 /* overwrite.c: the warning about a script that assigns to a name of the language. */
 
-/* Looks through the text of a chunk that is about to run, shown as `shown` in messages, for
-   assignments to globals that are names of the language, and logs one line for each name, once in
-   the life of the state, if the host takes a log. Notes in the state that a name of the language or of Lua's
+/* Looks through a chunk that is about to run, shown as `shown` in messages, for assignments to
+   globals that are names of the language, and logs one line for each name, once in the life of the
+   state, if the host takes a log. Notes in the state that a name of the language or of Lua's
    libraries is assigned [-0, +0, m]. */
 void overwrite_check(lua_State *L, const char *shown, const char *text, size_t len);
 

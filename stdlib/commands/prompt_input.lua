@@ -21,7 +21,7 @@ local M = {}
 -- constant's value.
 local session = {}
 
--- The names of the session's locals, as keys.
+--- The names of the session's locals, as keys.
 function M.names() return session end
 
 --- Is there such a local of the session, and its value.

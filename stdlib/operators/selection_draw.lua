@@ -6,7 +6,7 @@
 -- beside that of the largest one. So columns are taken by their own weights, and the first one that
 -- is taken is the row's result. For the least set, some are taken, and counts of the row's values
 -- (selection_counts.lua) or another read of the row find which of them are in it. A group has two
--- vectors: the weights of the last ones come behind the read. For the least set it has one, so that
+-- vectors: the weights of the last ones follow the read. For the least set it has one, so that
 -- more proposals are taken.
 local call = require "cuttle.selection_call"
 local choices = require "cuttle.row_choices"

@@ -1,5 +1,5 @@
 -- reserved_words.lua: the lists of Lua's reserved words, of the rewriter, of the prompt and of pages, are one set, and
--- plain Lua takes none of the words for a name.
+-- plain Lua allows none of the words as a name.
 local shell = dofile "tests/support/shell.lua"
 local words = require "cuttle.reserved_words"
 
