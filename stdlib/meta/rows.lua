@@ -80,7 +80,8 @@ function rows.softmax(x) end
 function rows.log_softmax(x) end
 
 --- The loss of each row of logits.
---- The gradient is cross_entropy_backward(dloss, x, target, lse, ignored).
+--- The gradient is cross_entropy_backward(dloss, x, target, lse, ignored). Another target that is no
+--- column makes the loss NaN; `check` names it.
 ---@param x Tensor
 ---@param target Tensor the column of each row, (..., 1)
 ---@param ignored integer a row with this target has the loss 0

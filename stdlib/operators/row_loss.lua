@@ -1,7 +1,8 @@
 -- row_loss.lua: cross entropy of a vocabulary that is cut into parts: of ranks, or of chunks whose
 -- logits are made one after the other, so that they are never all in memory. A row's loss is
 -- lse - (1 - smoothing) x[target] - smoothing mean(x) + z lse^2, where lse is the logarithm of the
--- sum of exp(x); a row with the target `ignored` has the loss 0.
+-- sum of exp(x); a row with the target `ignored` has the loss 0, and one with any other target that
+-- is no column NaN.
 local arguments = require "cuttle.arguments"
 local on_device = require "cuttle.operator_device"
 local option_names = require "cuttle.option_names"
@@ -37,6 +38,7 @@ M.cross_entropy_merge = row_kernel("cross_entropy_merge",
     local all = top + log(sum)
     local of_target, of_all = row:sum(picked, total)
     local goal = (1.0 - smoothing) * of_target + smoothing * of_all / cast(columns, f32)
+    goal = where(target >= 0 and target < columns, goal, -(0 / 0))
     return row:once(where(target == ignored, 0.0, all - goal + z * all * all)), row:once(all)
   end)
 
