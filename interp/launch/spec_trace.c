@@ -173,12 +173,14 @@ static int push_args(lua_State *L, CtIr *ir, void *ud, int given) {
   return n;
 }
 
-/* "o.params", "o[2]" */
+/* "o.params", "o[2]"; "params" of a parameter `o_`: the library's name would mean nothing to a reader. */
 static void name_field(const PushArgs *p, int i) {
   const Arg *arg = &p->args->args[i];
   char of[sizeof p->names[i]];
   memcpy(of, p->names[arg->parent], sizeof of);
-  if (arg->field != NULL) {
+  if (arg->field != NULL && of[strlen(of) - 1] == '_') {
+    snprintf(p->names[i], sizeof p->names[i], "%.60s", arg->field);
+  } else if (arg->field != NULL) {
     snprintf(p->names[i], sizeof p->names[i], "%.30s.%.30s", of, arg->field);
   } else {
     snprintf(p->names[i], sizeof p->names[i], "%.30s[%d]", of, (int)arg->number);

@@ -49,18 +49,18 @@ end
 -- For all rows at once. Its arguments are the inputs by name, the results r1, r2, ..., and the
 -- number of rows. Tensors are (row, column), and (column) where all rows have the same.
 local function make_direct(p)
-  return kernel(p.name, function(given, results, n_rows)
+  return kernel(p.name, function(given_, results, n_rows)
     local thread = new_thread(p)
     thread.waits = p.parts > 1 and not p.is_flat
     if thread.waits then cluster_arrive() end
     begin_grid(p)
-    if p.ahead then ahead.row(p, given, blockIdx.x, n_rows) end
+    if p.ahead then ahead.row(p, given_, blockIdx.x, n_rows) end
     if p.each == 1 then
-      return passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given, n_rows), results)
+      return passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given_, n_rows), results)
     end
     local mine, begun, later = {}, {}, {}
     for i = 1, p.each do
-      mine[i] = in_row(p, thread, blockIdx.x * p.each + i - 1, i - 1, given, n_rows)
+      mine[i] = in_row(p, thread, blockIdx.x * p.each + i - 1, i - 1, given_, n_rows)
       mine[i].later = later
       begun[i] = passes.begin_row(p, mine[i])
     end
@@ -71,7 +71,7 @@ end
 
 -- Blocks take rows in turns; sums of columns are kept until the last one.
 local function make_turns(p)
-  return kernel(p.name, function(given, results, n_rows)
+  return kernel(p.name, function(given_, results, n_rows)
     local thread = new_thread(p)
     thread.sums = passes.new_columns(p)
     if p.parts > 1 then sync_cluster() end
@@ -79,7 +79,7 @@ local function make_turns(p)
     local n_turns, turn = cdiv(n_rows, p.rows), blockIdx.x // p.parts
     local count = 0
     while turn < n_turns do
-      passes.do_row(p, in_row(p, thread, turn, count, given, n_rows), results)
+      passes.do_row(p, in_row(p, thread, turn, count, given_, n_rows), results)
       turn, count = turn + gridDim.x // p.parts, count + 1
     end
     passes.store_columns(p, thread, results)
@@ -89,21 +89,21 @@ end
 -- {====== Rows in slots of shared memory ======
 
 local function make_resident(p)
-  return kernel(p.name, function(given, results, n_rows)
+  return kernel(p.name, function(given_, results, n_rows)
     local thread = new_thread(p)
-    local ring = slots.new(p, given)
+    local ring = slots.new(p, given_)
     thread.ring = ring
     if p.parts > 1 then sync_cluster() end
     begin_grid(p)
-    thread.kept = passes.keep_columns(p, thread, given)
+    thread.kept = passes.keep_columns(p, thread, given_)
     local turn, count, step = blockIdx.x // p.parts, 0, gridDim.x // p.parts
     local function row_at(k) return min(turn + k * step, n_rows - 1), turn + k * step < n_rows end
-    slots.begin(p, thread, given, row_at)
+    slots.begin(p, thread, given_, row_at)
     while turn < n_rows do
-      local now = in_row(p, thread, turn, count, given, n_rows)
+      local now = in_row(p, thread, turn, count, given_, n_rows)
       now.ring, now.waits_for_slots = ring, true
-      now.next = { given = given, row_at = row_at }
-      if p.ahead then ahead.slots(p, now, given, row_at) end
+      now.next = { given = given_, row_at = row_at }
+      if p.ahead then ahead.slots(p, now, given_, row_at) end
       passes.do_row(p, now, results)
       ring.first = slots.next_first(p, ring)
       turn, count = turn + step, count + 1
@@ -167,11 +167,11 @@ local function staged_in(p, ring, slot)
 end
 
 local function make_staged(p)
-  return kernel(p.name, function(given, boxes, results, n_rows)
+  return kernel(p.name, function(given_, boxes, results, n_rows)
     local thread, ring = new_thread(p), make_ring(p, boxes)
     thread.sums = passes.new_columns(p)
     begin_grid(p)
-    ring.columns = bring_columns(p, thread, given)
+    ring.columns = bring_columns(p, thread, given_)
     if p.parts > 1 then sync_cluster() else sync_threads() end
     local turn, step = blockIdx.x // p.parts, gridDim.x // p.parts
     if threadIdx.x == 0 then
@@ -182,7 +182,7 @@ local function make_staged(p)
     local state, count = pipeline_state(p.stages), 0
     while turn < n_rows do
       ring.full[state.slot]:wait(state.parity)
-      passes.do_row(p, in_row(p, thread, turn, count, given, n_rows,
+      passes.do_row(p, in_row(p, thread, turn, count, given_, n_rows,
         staged_in(p, ring, state.slot)), results)
       sync_threads() -- all have read the slot
       local next = turn + p.stages * step
@@ -208,8 +208,8 @@ end
 --- reductions it has; the sizes of groups that are reduced, and of those that are stored, also by
 --- result.
 function M.probe(p, note)
-  return kernel(p.name .. "_probe", function(given)
-    local thread = in_row(p, new_thread(p), blockIdx.x, 0, given, 1)
+  return kernel(p.name .. "_probe", function(given_)
+    local thread = in_row(p, new_thread(p), blockIdx.x, 0, given_, 1)
     local row, returned = passes.call_first(p, thread, {})
     local kinds, types, groups, by_result = {}, {}, {}, {}
     local swap = 0

@@ -110,8 +110,8 @@ do -- threads keep a weight in registers from row to row, if there is room for a
   local x, w = tensor(bf16, row_major{9, COLUMNS}), tensor(bf16, COLUMNS)
   local function is_read_once(text)
     local loop = text:find("while (n_rows >", 1, true)
-    return text:find("given_weight +", 1, true) < loop
-      and not text:find("given_weight +", loop, true)
+    return text:find("weight +", 1, true) < loop
+      and not text:find("weight +", loop, true)
   end
   print(is_read_once(rows.rms_norm:source(x, w, 1e-6)),
     is_read_once(rows.layer_norm:source(x, w, w, 1e-6)),
