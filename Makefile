@@ -617,13 +617,12 @@ fuzz-programs:
 			$(FUZZ_BIN:$(BUILD)/%=$(BUILD)/fuzz/%); \
 	fi
 
-# Real files for fuzz_ir_file and fuzz_capture: their bytes change with the operations, so they are made here.
+# Real files for fuzz_ir_file: their bytes change with the operations, so they are made here.
 IR_SEEDS = $(BUILD)/fuzz/tests/fuzz/fuzz_ir_file.seeds
-CAPTURE_SEEDS = $(BUILD)/fuzz/tests/fuzz/fuzz_capture.seeds
 fuzz-programs: $(if $(TARGET_IS_MAC),,$(IR_SEEDS)/made)
 $(IR_SEEDS)/made: $(IR_FILE_BIN)
-	$(Q)mkdir -p $(@D) $(CAPTURE_SEEDS)
-	$(Q)CUTTLE_CAPTURE=$(CAPTURE_SEEDS) CUTTLE_CAPTURE_SECONDS=1e-9 CUTTLE_DEVICE=cpu CUTTLE_IR_FILES=$(@D) $(IR_FILE_BIN) scripts/kernel_cases.lua tests/kernel_cases >$@
+	$(Q)mkdir -p $(@D)
+	$(Q)CUTTLE_DEVICE=cpu CUTTLE_IR_FILES=$(@D) $(IR_FILE_BIN) scripts/kernel_cases.lua tests/kernel_cases >$@
 
 $(CALLS_BIN): %: %.o $(BUILD)/tests/fuzz/random_inputs.o $(OWN_LIB)
 	$(call say,LINK,$@)

@@ -48,7 +48,6 @@ return {
     -- A launch as plain numbers, and what a trace takes for granted of them.
     { name = "launch", files = { "launch/[%w_]+" }, uses = { "ir" } },
     -- A launch in a file: its IR and what it was given.
-    { name = "capture", files = { "capture/[%w_]+" }, uses = { "ir_file" } },
     { name = "pass", files = { "ir/pass", "ir/pass_[%w_]+" }, uses = { "ir" } },
 
     -- Two back ends that do not know of each other.
@@ -103,7 +102,7 @@ return {
     { name = "ops", files = { "ops/[%w_]+" }, uses = { "front" }, circle = 3 },
     { name = "launch", files = { "launch/[%w_]+" },
       uses = { "ops", "runtime/emit", "runtime/watch", "runtime/newfile", "runtime/program",
-        "runtime/capture", "runtime/launch" } },
+        "runtime/ir_file", "runtime/launch" } },
     -- cuBLAS, and plain loops to compare with.
     { name = "blas", files = { "blas/[%w_]+" },
       uses = { "tensor", "runtime/blas", "runtime/reference" } },

@@ -424,7 +424,11 @@ static void add_captured(lua_State *L, int launches, int i, bool with_data) {
   int top = lua_gettop(L);
   LaunchArgs args;
   const KeptLaunch *launch = graph_read_kept(L, launches, i, &args);
-  launch_capture_push(L, top + 3, &launch->config, &args, "capture of a graph", with_data);
+  launch_capture_push(L, &(LaunchCaptured){.kernel = top + 3,
+                                           .config = &launch->config,
+                                           .args = &args,
+                                           .why = "capture of a graph",
+                                           .with_data = with_data});
   lua_setfield(L, top, "spans");
   lua_setfield(L, top, "file");
   lua_settop(L, top);

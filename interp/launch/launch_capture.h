@@ -1,34 +1,35 @@
-/* launch_capture.h: launches as files (runtime/capture): by `capture`, and with CUTTLE_CAPTURE each launch before
-   it runs; its file goes when it has ended well. launch_replay.c makes kernels of such files. */
+/* launch_capture.h: launches as files (stdlib/microscope/launch_file.lua): by `capture`, and with CUTTLE_CAPTURE each
+   launch before it runs; its file goes when it has ended well. launch_replay.c makes kernels of such files. */
 #ifndef CUTTLE_LAUNCH_CAPTURE_H
 #define CUTTLE_LAUNCH_CAPTURE_H
 
 #include "launch_tap.h"
 
-/* Writes the launch to a file. `why` and the arguments' data are optional. Raises. */
-void launch_capture(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
-                    const char *path, const char *why, bool with_data);
+/* A launch that a file is to have. */
+typedef struct LaunchCaptured {
+  int kernel; /* on the stack */
+  const LaunchConfig *config;
+  const LaunchArgs *args;
+  const char *why;
+  bool with_data;   /* of its tensors */
+  bool keeps_trace; /* for the next launch of the specialisation */
+} LaunchCaptured;
 
-/* Pushes what such a file would hold, and text: "BEGIN BYTES " for each of its spans, as they lie in memory. Raises. */
-void launch_capture_push(lua_State *L, int kernel, const LaunchConfig *config,
-                         const LaunchArgs *args, const char *why, bool with_data);
+/* Pushes what its file holds, and a list of the memory that its tensors lie in, {at =, bytes =}. Raises. */
+void launch_capture_push(lua_State *L, const LaunchCaptured *c);
 
 /* The tap `capture`: where launches are to be captured, one is written before it runs. Afterwards the file goes, or stays,
    and the launch's error says where it is. */
 TapAnswer launch_file_before(Launch *l, CtErr *err);
 CtStatus launch_file_after(Launch *l, CtStatus status, CtErr *err);
 
-/* launch_replay.c. Pushes a kernel, a configuration's table, a table of arguments with n, and a table of what
-   is known of the launch in the file. `trusts`: the file may name options of NVRTC, hold CUDA C, and ask for much
-   memory. Raises. */
-int launch_file_load(lua_State *L, const char *path, bool trusts);
-/* The same of the bytes at idx. Its spans lie in the memory of the list at `memory`: for each a tensor of u8, and where
-   it begins there. */
-int launch_file_load_part(lua_State *L, int idx, bool trusts, int memory);
-/* Pushes a table of what is known, and makes nothing of the file. Raises. */
-int launch_file_describe(lua_State *L, const char *path);
-/* A specialisation of such a kernel, as spec_trace makes one. */
+/* launch_replay.c. A specialisation of a kernel of a file, as spec_trace makes one. */
 Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, const LaunchArgs *args,
                        CtTarget target, CtErr *err);
+/* Pushes such a kernel. Stack: at 1 what the file says of it (launch_file.lua), at 2 the IR's bytes, at 3 a function
+   whose parameters have the names of the arguments. `trusts`: the file may name options of NVRTC and hold CUDA C. */
+void launch_file_push_kernel(lua_State *L, bool trusts);
+/* Pushes what the IR at 1 says of a launch with the values of its slots in the list at 2. Raises. */
+void launch_file_push_facts(lua_State *L);
 
 #endif

@@ -1,6 +1,5 @@
 /* launch_replay.c: kernels whose IR comes from a file. They are launched as others are, with tensors that are
    made anew; what else differs is that spec_trace reads where it would trace. */
-#include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,12 +8,10 @@
 #include "interp/state/fields.h"
 #include "interp/state/source_load.h"
 #include "interp/trace/front.h"
-#include "interp/trace/number.h"
 #include "launch_capture.h"
-#include "runtime/capture/capture.h"
+#include "runtime/ir/ir_file.h"
 #include "runtime/ir/ir_make.h"
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 enum { IR = 5 }; /* user value of a kernel of a file: the IR's bytes */
 
 /* {====== Specialisations ====== */
@@ -102,60 +99,46 @@ Spec *launch_file_spec(lua_State *L, int kernel, const LaunchConfig *config, con
   return spec;
 }
 
-/* {====== Reading ====== */
+/* {====== Kernels ====== */
 
-/* Pushes the file's bytes. */
-static const void *push_file(lua_State *L, const char *path, size_t *n) {
-  errno = 0;
-  if (!src_push_bytes(L, path)) {
-    diag_error(L, "replay: cannot read %s: %s", path, strerror(errno));
-  }
-  return lua_tolstring(L, -1, n);
+/* The text of a field of the table at 1; it stays on the stack. */
+static const char *push_text(lua_State *L, const char *name) {
+  lua_getfield(L, 1, name);
+  return luaL_checkstring(L, -1);
 }
 
-static int nothing(lua_State *L) {
-  (void)L;
-  return 0;
+static bool has_flag(lua_State *L, const char *name) {
+  lua_getfield(L, 1, name);
+  bool has = lua_toboolean(L, -1) != 0;
+  lua_pop(L, 1);
+  return has;
 }
 
-/* Pushes a function whose parameters have the names of the arguments, which is all that is asked of it. */
-static void push_function(lua_State *L, const CtCapture *c) {
-  luaL_Buffer b;
-  luaL_buffinit(L, &b);
-  luaL_addstring(&b, "local function f(");
-  for (uint32_t i = 0; i < c->n_args; i++) {
-    const char *name = c->args[i].name;
-    const char *comma = i == 0 ? "" : ",";
-    if (name[strspn(name, LETTERS)] == '\0' && name[0] > '9') {
-      lua_pushfstring(L, "%s%s", comma, name);
-    } else {
-      lua_pushfstring(L, "%s_%d", comma, (int)i + 1);
-    }
-    luaL_addvalue(&b);
-  }
-  luaL_addstring(&b, ") end return f");
-  luaL_pushresult(&b);
-  if (luaL_loadstring(L, lua_tostring(L, -1)) == LUA_OK) {
-    lua_call(L, 0, 1);
-  } else { /* more than Lua's functions have */
-    lua_pop(L, 1);
-    lua_pushcfunction(L, nothing);
-  }
-  lua_remove(L, -2);
+static int count_of(lua_State *L, const char *name) {
+  lua_getfield(L, 1, name);
+  int n = (int)luaL_len(L, -1);
+  lua_pop(L, 1);
+  return n;
 }
 
-static void read_options(Kernel *k, const CtCapture *c) {
+static void read_options(lua_State *L, Kernel *k) {
   size_t at = 0;
-  for (uint32_t i = 0; i < c->n_options; i++) {
-    size_t n = strlen(c->options[i]) + 1;
-    if (n > 1 && i < LAUNCH_MAX_OPTIONS && at + n + 1 <= sizeof k->options) {
-      memcpy(k->options + at, c->options[i], n);
-      at += n;
+  int n = count_of(L, "options");
+  lua_getfield(L, 1, "options");
+  for (int i = 1; i <= n && i <= LAUNCH_MAX_OPTIONS; i++) {
+    size_t len;
+    lua_rawgeti(L, -1, i);
+    const char *option = luaL_checklstring(L, -1, &len);
+    if (len > 0 && at + len + 2 <= sizeof k->options) {
+      memcpy(k->options + at, option, len + 1);
+      at += len + 1;
     }
+    lua_pop(L, 1);
   }
+  lua_pop(L, 1);
 }
 
-static void push_kernel(lua_State *L, const CtCapture *c, bool trusts) {
+void launch_file_push_kernel(lua_State *L, bool trusts) {
   Kernel *k = lua_newuserdatauv(L, sizeof *k, IR);
   memset(k, 0, sizeof *k);
   luaL_setmetatable(L, KERNEL_TYPE);
@@ -163,264 +146,122 @@ static void push_kernel(lua_State *L, const CtCapture *c, bool trusts) {
   k->front = front_find(L);
   k->is_replayed = true;
   k->is_trusted = trusts;
-  k->n_params = (int)c->n_args;
-  k->line = c->line;
-  k->static_shapes = c->static_shapes;
-  k->contract = c->contract;
-  k->min_blocks = c->min_blocks;
-  snprintf(k->chunk, sizeof k->chunk, "%s", c->chunk);
+  k->n_params = count_of(L, "args");
+  k->line = (int)field_to_integer(L, 1, "line", 0);
+  k->static_shapes = has_flag(L, "static_shapes");
+  k->contract = has_flag(L, "contract");
+  k->min_blocks = (int)field_to_integer(L, 1, "min_blocks", 0);
+  snprintf(k->chunk, sizeof k->chunk, "%s", push_text(L, "chunk"));
+  lua_pop(L, 1);
   if (trusts) {
-    read_options(k, c);
+    read_options(L, k);
   }
-  lua_pushstring(L, c->kernel);
-  k->name = lua_tostring(L, -1);
+  k->name = push_text(L, "kernel");
   lua_setiuservalue(L, -2, 3);
-  push_function(L, c);
+  lua_pushvalue(L, 3);
   lua_setiuservalue(L, -2, 1);
-  lua_pushlstring(L, c->ir, c->ir_bytes);
+  lua_pushvalue(L, 2);
   lua_setiuservalue(L, -2, IR);
 }
 
-static void set_dim(lua_State *L, const char *name, const uint32_t v[3]) {
-  lua_createtable(L, 3, 0);
-  for (int i = 0; i < 3; i++) {
-    lua_pushinteger(L, v[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, name);
+/* {====== What an exported program wrote: slots and an IR ====== */
+
+static int64_t slot_value(lua_State *L, uint64_t slot) {
+  lua_rawgeti(L, 2, (lua_Integer)slot + 1);
+  int64_t v = (int64_t)lua_tointeger(L, -1);
+  lua_pop(L, 1);
+  return v;
 }
 
-static void push_config(lua_State *L, const CtCapture *c) {
-  lua_newtable(L);
-  set_dim(L, "grid", c->grid);
-  set_dim(L, "block", c->block);
-  set_dim(L, "cluster", c->cluster);
-  field_integer(L, "smem", c->shared_bytes);
-  field_bool(L, "pdl", c->pdl);
-  field_bool(L, "cooperative", c->cooperative);
-  field_bool(L, "deterministic", c->deterministic);
-  field_text(L, "print_order", c->prints_as_run ? "run" : NULL);
-}
-
-/* Memory that the file does not hold itself: a few bytes ask for any amount of it. */
-static void check_memory(lua_State *L, const CtCapture *c) {
-  const double gib = 1 << 30;
-  double bytes = 0;
-  for (uint32_t i = 0; i < c->n_spans; i++) {
-    bytes += c->spans[i].has_data ? 0 : (double)c->spans[i].bytes;
-  }
-  if (bytes > gib) {
-    char text[32];
-    snprintf(text, sizeof text, "%.1f", bytes / gib);
-    diag_error(L,
-               "replay: the file asks for %s GiB of memory for tensors whose elements it does not "
-               "hold; if you trust who made the file, replay it with --trust, or replay(file, "
-               "{trust = true})",
-               text);
-  }
-}
-
-/* Pushes a tensor of bytes for each span, in a list: its memory is shared by the launch's tensors. */
-static void push_spans(lua_State *L, const CtCapture *c, CtDevice *device) {
-  const unsigned char *data = c->data;
-  lua_createtable(L, (int)c->n_spans, 0);
-  for (uint32_t i = 0; i < c->n_spans; i++) {
-    const CtCaptureSpan *s = &c->spans[i];
-    CtNode shape = {.rank = CT_LEAF, .len = 1}, stride = shape;
-    CtErr err;
-    shape.i = ct_int(s->bytes == 0 ? 1 : (int64_t)s->bytes);
-    stride.i = ct_int(1);
-    const Tensor *t = tensor_push_alloc(L, "replay", CT_u8, (CtLayout){&shape, &stride}, device);
-    diag_check(L, ct_storage_set(t->storage, 0, 0, t->storage->bytes, &err), &err);
-    if (s->has_data) {
-      size_t n = (size_t)(s->bytes - s->lead);
-      diag_check(L, ct_storage_write(t->storage, (size_t)s->lead, data, n, &err), &err);
-      data += n;
+/* The tuple with the launch's values for what is a slot. */
+static CtTuple settle(lua_State *L, const CtIr *ir, CtArena *arena, CtTuple t) {
+  CtNode *nodes = ct_arena_alloc(arena, t->len * sizeof *nodes);
+  for (uint32_t i = 0; nodes != NULL && i < t->len; i++) {
+    nodes[i] = t[i];
+    if (t[i].rank == CT_LEAF && t[i].i.kind == CT_DYNAMIC) {
+      const CtInst *inst = ct_inst(ir, t[i].i.id);
+      nodes[i].i =
+          inst->op == CT_OP_PARAM ? ct_int(slot_value(L, (uint64_t)inst->imm.i)) : ct_any();
     }
-    lua_rawseti(L, -2, i + 1);
   }
+  if (nodes == NULL) {
+    luaL_error(L, "not enough memory");
+  }
+  return nodes;
 }
 
-/* Of a part: its spans lie in memory that there is. Pushes the list of push_spans; by negative number where the span
-   begins in its memory. */
-static void push_lent_spans(lua_State *L, const CtCapture *c, int memory) {
-  const unsigned char *data = c->data;
-  lua_createtable(L, (int)c->n_spans, 0);
-  for (uint32_t i = 0; i < c->n_spans; i++) {
-    const CtCaptureSpan *s = &c->spans[i];
-    CtErr err;
-    lua_rawgeti(L, memory, 2 * (lua_Integer)i + 1);
-    lua_rawgeti(L, memory, 2 * (lua_Integer)i + 2);
-    const Tensor *t = luaL_testudata(L, -2, TENSOR_TYPE);
-    lua_Integer at = lua_tointeger(L, -1);
-    bool fits = t != NULL && at >= 0 && at % CT_CAPTURE_ALIGN == 0 &&
-                (uint64_t)at <= t->storage->bytes && s->bytes <= t->storage->bytes - (uint64_t)at;
-    if (!fits) {
-      diag_error(L, "replay: span %d of a launch is outside the memory of its graph", (int)i + 1);
+static uint64_t fixed_extents(CtTuple shape) {
+  uint64_t fixed = 0;
+  int leaf = 0;
+  for (uint32_t i = 0; i < shape->len; i++) {
+    if (shape[i].rank == CT_LEAF) {
+      fixed |= leaf < 64 && ct_is_static(shape[i].i) ? (uint64_t)1 << leaf : 0;
+      leaf++;
     }
-    if (s->has_data) {
-      size_t n = (size_t)(s->bytes - s->lead);
-      diag_check(L, ct_storage_write(t->storage, (size_t)at + (size_t)s->lead, data, n, &err),
-                 &err);
-      data += n;
+  }
+  return fixed;
+}
+
+/* Into the table at the top. */
+static void set_tensor(lua_State *L, const CtIr *ir, const CtBuf *b) {
+  CtCx cx = bind_enter(L);
+  CtLayout l = b->layout;
+  bool is_fixed = ct_all_static(l.shape) && ct_all_static(l.stride);
+  CtLayout settled = {settle(L, ir, cx.arena, l.shape), settle(L, ir, cx.arena, l.stride)};
+  if (b->members != NULL) {
+    diag_error(L, "replay: the file of an exported kernel is of a kernel with a list of tensors; "
+                  "capture it in a script");
+  }
+  field_text(L, "layout", bind_layout_text(&cx, settled));
+  field_bool(L, "is_fixed", is_fixed);
+  field_integer(L, "fixed", (int64_t)fixed_extents(l.shape));
+}
+
+static const Field ir_fields[] = {FIELD_AS("kernel", CtIr, name), FIELD(CtIr, block),
+                                  FIELD(CtIr, cluster), FIELD(CtIr, contract),
+                                  FIELD(CtIr, min_blocks)};
+
+/* Stack: the IR's bytes, values, the IR. */
+static int push_facts(lua_State *L) {
+  const CtIr *ir = lua_touserdata(L, 3);
+  if ((lua_Integer)ir->n_slots != luaL_len(L, 2)) {
+    return diag_error(L, "replay: the file of an exported kernel has other values than its kernel "
+                         "expects");
+  }
+  FIELDS_PUSH(L, ir_fields, ir);
+  field_text(L, "chunk", ct_ir_chunk(ir, ir->loc));
+  field_integer(L, "line", ir->loc.line);
+  lua_createtable(L, (int)ir->n_params, 0);
+  for (size_t i = 0; i < ir->n_params; i++) {
+    const CtParam *p = &ir->params[i];
+    lua_createtable(L, 0, 6);
+    field_text(L, "name", p->name);
+    field_text(L, "dtype", ct_dtypes[p->is_tensor ? ir->bufs[p->buf].dtype : p->dtype].name);
+    field_integer(L, "slot", (int64_t)p->first_slot + 1);
+    if (p->is_tensor) {
+      set_tensor(L, ir, &ir->bufs[p->buf]);
     }
-    lua_rawseti(L, -3, -(lua_Integer)i - 1);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-}
-
-static void push_tensor(lua_State *L, int spans, const CtCaptureTensor *t) {
-  lua_rawgeti(L, spans, -(lua_Integer)t->span - 1);
-  uint64_t at = t->at + (uint64_t)lua_tointeger(L, -1);
-  lua_pop(L, 1);
-  lua_rawgeti(L, spans, t->span + 1);
-  const Tensor *memory = lua_touserdata(L, -1);
-  Tensor *made = tensor_push_host(L, t->dtype, (CtLayout){t->shape, t->stride},
-                                  ct_int(ct_dtype_count(t->dtype, (int64_t)at)), memory->storage);
-  made->is_fixed = t->is_fixed;
-  made->fixed = t->fixed;
-  lua_remove(L, -2);
-}
-
-static void push_number(lua_State *L, const CtCaptureArg *a) {
-  CtSlotValue slot = {.i = a->number};
-  bool is_float = ct_is_float(a->dtype);
-  Elem e = elem_load(a->dtype, &slot); /* little-endian: the low bytes */
-  number_push(L, (TypedNumber){.dtype = a->dtype,
-                               .is_float = is_float,
-                               .i = is_float ? 0 : e.i,
-                               .f = is_float ? e.f : 0});
-}
-
-/* Pushes the arguments. */
-static void push_args(lua_State *L, const CtCapture *c, int spans) {
-  lua_createtable(L, (int)c->n_args, 1);
-  field_integer(L, "n", c->n_args);
-  for (uint32_t i = 0; i < c->n_args; i++) {
-    const CtCaptureArg *a = &c->args[i];
-    if (a->kind == CT_CAPTURE_NUMBER) {
-      push_number(L, a);
-    } else if (a->kind == CT_CAPTURE_TENSOR) {
-      push_tensor(L, spans, &a->tensors[0]);
-    } else {
-      lua_createtable(L, (int)a->n, 0);
-      for (uint32_t j = 0; j < a->n; j++) {
-        push_tensor(L, spans, &a->tensors[j]);
-        lua_rawseti(L, -2, j + 1);
-      }
-    }
-    lua_rawseti(L, -2, i + 1);
-  }
-}
-
-/* From now on reports know the lines of the scripts. */
-static void show_scripts(lua_State *L, const CtCapture *c) {
-  for (uint32_t i = 0; i < c->n_texts; i++) {
-    src_show(L, c->texts[i].chunk, c->texts[i].text, strlen(c->texts[i].text));
-  }
-}
-
-static void push_info(lua_State *L, const CtCapture *c, bool trusts) {
-  lua_newtable(L);
-  field_text(L, "kernel", c->kernel);
-  field_text(L, "chunk", c->chunk);
-  field_integer(L, "line", c->line);
-  field_text(L, "device", c->device);
-  field_text(L, "why", c->why);
-  field_bool(L, "has_data", c->data_bytes > 0);
-  bool leaves_out = c->n_options > 0 && !trusts;
-  field_text(L, "left_out",
-             leaves_out ? "options of NVRTC that the file names are left out; --trust uses them"
-                        : "");
-}
-
-/* Pushes what keeps the file's bytes. */
-static void push_launch(lua_State *L, CtArena *arena, const char *path, CtCapture *out) {
-  CtErr err;
-  size_t n;
-  const void *bytes = push_file(L, path, &n);
-  CtStatus status = ct_capture_read(arena, bytes, n, out, &err);
-  if (status != CT_OK) {
-    diag_error(L, "%s (%s)", err.msg, path);
-  }
-}
-
-/* Of the list of spans at the top of the stack. */
-static int push_all(lua_State *L, const CtCapture *c, bool trusts) {
-  int spans = lua_gettop(L);
-  push_kernel(L, c, trusts);
-  push_config(L, c);
-  push_args(L, c, spans);
-  push_info(L, c, trusts);
-  return 4;
-}
-
-int launch_file_load(lua_State *L, const char *path, bool trusts) {
-  CuttleState *s = state_of(L);
-  CtCx cx = bind_enter(L);
-  CtCapture c;
-  CtDevice *device;
-  CtErr err;
-  push_launch(L, cx.arena, path, &c);
-  if (!trusts) {
-    check_memory(L, &c);
-  }
-  diag_check(L, state_device(s, &device, &err), &err);
-  show_scripts(L, &c);
-  push_spans(L, &c, device);
-  return push_all(L, &c, trusts);
-}
-
-int launch_file_load_part(lua_State *L, int idx, bool trusts, int memory) {
-  CtCx cx = bind_enter(L);
-  CtCapture c;
-  CtErr err;
-  size_t n;
-  const char *bytes = luaL_checklstring(L, idx, &n);
-  luaL_checktype(L, memory, LUA_TTABLE);
-  diag_check(L, ct_capture_read(cx.arena, bytes, n, &c, &err), &err);
-  show_scripts(L, &c);
-  push_lent_spans(L, &c, memory);
-  return push_all(L, &c, trusts);
-}
-
-/* Pushes "tensor f32 (4):(1)". */
-static void push_description(lua_State *L, const CtCx *cx, const CtCaptureArg *a) {
-  CtText text;
-  if (a->kind == CT_CAPTURE_LIST) {
-    lua_pushfstring(L, "%I tensors", (LUAI_UACINT)a->n);
-    return;
-  }
-  if (a->kind == CT_CAPTURE_NUMBER) {
-    push_number(L, a);
-    luaL_tolstring(L, -1, NULL);
-    lua_remove(L, -2);
-    return;
-  }
-  ct_text_init(&text, cx->arena->alloc);
-  ct_text_printf(&text, "tensor %s ", ct_dtypes[a->tensors->dtype].name);
-  ct_layout_print(cx, (CtLayout){a->tensors->shape, a->tensors->stride}, &text);
-  bind_push_text(L, &text);
-}
-
-int launch_file_describe(lua_State *L, const char *path) {
-  CtCx cx = bind_enter(L);
-  CtCapture c;
-  push_launch(L, cx.arena, path, &c);
-  push_info(L, &c, true);
-  set_dim(L, "grid", c.grid);
-  set_dim(L, "block", c.block);
-  lua_newtable(L);
-  for (uint32_t i = 0; i < c.n_args; i++) {
-    push_description(L, &cx, &c.args[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "arguments");
-  lua_newtable(L);
-  for (uint32_t i = 0; i < c.n_options; i++) {
-    lua_pushstring(L, c.options[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "options");
+  lua_setfield(L, -2, "args");
   return 1;
+}
+
+void launch_file_push_facts(lua_State *L) {
+  CtIr ir;
+  CtErr err;
+  size_t n;
+  const char *bytes = luaL_checklstring(L, 1, &n);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  diag_check(L, ct_ir_read_shown(state_of(L)->alloc, bytes, n, &ir, &err), &err);
+  ir.dyn.ud = &ir;
+  lua_pushcfunction(L, push_facts);
+  lua_pushvalue(L, 1);
+  lua_pushvalue(L, 2);
+  lua_pushlightuserdata(L, &ir);
+  int status = lua_pcall(L, 3, 1, 0);
+  ct_ir_read_clear(&ir);
+  if (status != LUA_OK) {
+    lua_error(L);
+  }
 }

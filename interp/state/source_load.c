@@ -171,7 +171,8 @@ static int push_file_protected(lua_State *L) { /* light userdata: FILE */
   return 2;
 }
 
-bool src_push_bytes(lua_State *L, const char *path) {
+/* The bytes of the file; false, and nothing is pushed, if it cannot be read [-0, +0..1, m]. */
+static bool push_bytes(lua_State *L, const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) {
     return false;
@@ -189,7 +190,7 @@ bool src_push_bytes(lua_State *L, const char *path) {
 }
 
 bool src_push_file(lua_State *L, const char *path) {
-  bool passed = src_push_bytes(L, path);
+  bool passed = push_bytes(L, path);
   if (passed) {
     skip_comment(L);
   }

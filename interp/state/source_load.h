@@ -35,8 +35,6 @@ bool src_push_texts(lua_State *L, const char *chunkname, size_t len);
    [-0, +0..1, m]. */
 bool src_push_main(lua_State *L, const char *chunkname, size_t len, int text);
 
-/* The bytes of the file; false, and nothing is pushed, if it cannot be read: then errno says why [-0, +0..1, m]. */
-bool src_push_bytes(lua_State *L, const char *path);
 /* The same without what Lua skips in a file: the Lua text. */
 bool src_push_file(lua_State *L, const char *path);
 

@@ -3,6 +3,7 @@
 #include "ir_file_rows.h"
 
 #include <stdatomic.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* A struct that has changed needs a row for its new field, and this number; where pointers have 64 bits. */
@@ -38,7 +39,7 @@ KNOWN(CtIrFunction, 576);
 /* --- values ------------------------------------------------------------------------------------- */
 
 static const CtField text_row[] = {{.size = sizeof(char *), .times = 1, .kind = CT_FIELD_TEXT}};
-const CtShape ct_shape_string = CT_SHAPE(string, char *, text_row);
+static const CtShape shape_string = CT_SHAPE(string, char *, text_row);
 static const CtField value_row[] = {
     {.size = sizeof(CtVal), .times = 1, .kind = CT_FIELD_UINT, .limit = CT_LIMIT_VALUES}};
 static const CtShape shape_value = CT_SHAPE(value, CtVal, value_row);
@@ -139,7 +140,7 @@ static const CtShape shape_place = CT_SHAPE(CtTextPlace, CtTextPlace, place_rows
 
 static const CtField escape_rows[] = {CT_ROW(CtEscape, text, TEXT, NONE),
                                       CT_ROW(CtEscape, n, UINT, WORDS),
-                                      CT_ARRAY(CtEscape, names, n, ct_shape_string),
+                                      CT_ARRAY(CtEscape, names, n, shape_string),
                                       CT_ARRAY(CtEscape, vals, n, shape_value),
                                       CT_ARRAY(CtEscape, is_literal, n, shape_bool),
                                       CT_ROW(CtEscape, n_outs, UINT, WORDS),
@@ -265,7 +266,7 @@ const CtShape ct_shape_head = CT_SHAPE(head, CtIr, head_rows);
 
 /* Left out is what only a trace needs: the sources of tensors of coordinates, samples, tables of what is
    shared, which floats have no type, the texts of constants. */
-static const CtField body_rows[] = {CT_TABLE(chunks, n_chunks, cap_chunks, 1, ct_shape_string),
+static const CtField body_rows[] = {CT_TABLE(chunks, n_chunks, cap_chunks, 1, shape_string),
                                     CT_TABLE(bufs, n_bufs, cap_bufs, 1, shape_buf),
                                     CT_TABLE(params, n_params, cap_params, 0, shape_param),
                                     CT_TABLE(slots, n_slots, cap_slots, 0, shape_slot),
@@ -361,7 +362,7 @@ static uint64_t mix_op(uint64_t h, const CtOpInfo *op) {
   return mix(mix(h, op->types), op->traits);
 }
 
-uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape) {
+static uint64_t rows_fingerprint(uint64_t h, const CtShape *shape) {
   h = mix_text(h, shape->name);
   for (int i = 0; i < shape->n; i++) {
     const CtField *f = &shape->fields[i];
@@ -384,21 +385,17 @@ static uint64_t make_fingerprint(void) {
     h = mix(h, limits[i]);
   }
   for (int i = 0; ct_shapes[i] != NULL; i++) {
-    h = ct_rows_fingerprint(h, ct_shapes[i]);
-  }
-  return h;
-}
-
-uint64_t ct_fingerprint_once(_Atomic uint64_t *known, uint64_t (*make)(void)) {
-  uint64_t h = atomic_load_explicit(known, memory_order_relaxed);
-  if (h == 0) {
-    h = make();
-    atomic_store_explicit(known, h, memory_order_relaxed);
+    h = rows_fingerprint(h, ct_shapes[i]);
   }
   return h;
 }
 
 uint64_t ct_ir_file_fingerprint(void) {
-  static _Atomic uint64_t known;
-  return ct_fingerprint_once(&known, make_fingerprint);
+  static _Atomic uint64_t known; /* it is the same for all threads */
+  uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
+  if (h == 0) {
+    h = make_fingerprint();
+    atomic_store_explicit(&known, h, memory_order_relaxed);
+  }
+  return h;
 }

@@ -1,9 +1,6 @@
-/* ir_file_rows.h: the fields of structs as rows, which writer and reader both go by: those of an IR, and of what
-   other files hold (runtime/capture). */
+/* ir_file_rows.h: the fields of an IR's structs as rows, which writer and reader both go by. */
 #ifndef CT_IR_FILE_ROWS_H
 #define CT_IR_FILE_ROWS_H
-
-#include <stdatomic.h>
 
 #include "ir_build.h"
 #include "ir_file.h"
@@ -51,7 +48,6 @@ typedef enum CtFieldKind {
   X(SLOT_KINDS, CT_SLOT_NUMBER + 1)                                                                \
   X(EFFECTS, CT_TEXT_WRITES + 1)                                                                   \
   X(REDUCTIONS, CT_TMA_REDUCE_COUNT)                                                               \
-  X(THREE, 3)                                                                                      \
   X(DIMS, CT_TMA_DIMS + 1)                                                                         \
   X(AXES, CT_GUARD_MAX + 1)                                                                        \
   X(LOOPS, CT_GEMM_MAX_LOOPS + 1)                                                                  \
@@ -121,7 +117,6 @@ typedef struct CtShape {
   { #name, sizeof(T), CT_ARRAY_LEN(rows), rows }
 
 extern const CtShape ct_shape_head, ct_shape_body; /* of a CtIr: what says the limits; the rest */
-extern const CtShape ct_shape_string;              /* a C string */
 extern const CtShape ct_shape_tile, ct_shape_text, ct_shape_tma;
 extern const CtShape *const ct_shapes[]; /* all, ended by NULL */
 
@@ -137,16 +132,6 @@ int ct_field_times(const CtField *field, const void *base); /* elements in place
 const CtShape *ct_shape_of_op(CtOp op);
 /* An unsigned field of any width. */
 uint64_t ct_field_uint(const void *at, size_t size);
-
-/* A struct without an IR, by its rows; ct_rows_read takes all n bytes, and puts what pointers are to into the
-   arena. The struct is zeroed, and its texts are disarmed (ct_text_disarm). */
-CtStatus ct_rows_write(const CtShape *shape, const void *base, CtText *out,
-                       CtErr *err) CT_NODISCARD;
-CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,
-                      CtErr *err) CT_NODISCARD;
-uint64_t ct_rows_fingerprint(uint64_t h, const CtShape *shape);
-/* What `make` gives, which is the same for all threads: kept in *known, which begins as 0. */
-uint64_t ct_fingerprint_once(_Atomic uint64_t *known, uint64_t (*make)(void));
 
 /* ir_trust.c: what ct_ir_check and the readers of an IR take for granted. */
 CtStatus ct_ir_trust(const CtIr *ir, CtErr *err) CT_NODISCARD;

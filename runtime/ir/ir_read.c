@@ -537,22 +537,3 @@ CtStatus ct_ir_read(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr 
 CtStatus ct_ir_read_shown(CtAlloc alloc, const void *bytes, size_t n, CtIr *ir, CtErr *err) {
   return read_ir(alloc, bytes, n, true, ir, err);
 }
-
-CtStatus ct_rows_read(CtArena *a, const void *bytes, size_t n, const CtShape *shape, void *base,
-                      CtErr *err) {
-  Reader r = {
-      .begin = bytes, .at = bytes, .alloc = a->alloc, .arena = a, .own = a, .disarms = true};
-  CtIr none = {.n_insts = 0};
-  r.end = r.at + n;
-  r.err = err;
-  r.shape = shape->name;
-  r.field = "mask";
-  ct_ir_file_limits(&none, r.limits);
-  memset(base, 0, shape->size);
-  get_shape(&r, shape, base);
-  if (r.status == CT_OK && r.at != r.end) {
-    fail(&r, "bytes after the end");
-  }
-  ct_free(a->alloc, (void *)r.texts, r.cap_texts * sizeof *r.texts);
-  return r.status;
-}

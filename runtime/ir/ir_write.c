@@ -280,11 +280,3 @@ CtStatus ct_ir_write(const CtIr *ir, CtText *out, CtErr *err) {
   ct_free(w.alloc, (void *)w.texts, w.cap_texts * sizeof *w.texts);
   return ct_text_status(out, err);
 }
-
-CtStatus ct_rows_write(const CtShape *shape, const void *base, CtText *out, CtErr *err) {
-  static const CtIr none; /* rows have no regions */
-  Writer w = {.ir = &none, .out = out, .alloc = out->alloc};
-  put_shape(&w, shape, base);
-  ct_free(w.alloc, (void *)w.texts, w.cap_texts * sizeof *w.texts);
-  return ct_text_status(out, err);
-}

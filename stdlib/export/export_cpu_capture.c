@@ -21,7 +21,7 @@ static void NAME_put(NAME_file *out, uint64_t v) {
   NAME_put_bytes(out, bytes, sizeof bytes);
 }
 
-/* What Cuttle's runtime/capture/capture_slots.h says: the IR, and the values that are passed. */
+/* What Cuttle's stdlib/microscope/launch_file.lua says: the IR, and the values that are passed. */
 static void NAME_put_launch(NAME_file *f, const NAME_special *special, const NAME_twin *twin, const CtIr *ir,
                             const CtSlotValue *slots, const int64_t *n_elems, NAME_dim3 grid, bool with_data) {
   const char *device = with_data ? "memory of the host" : "an exported program";

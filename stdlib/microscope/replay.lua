@@ -3,7 +3,7 @@
 --   replay(file[, {trust = true}])
 --                  the launch, prepared: a function; its arguments; and what else is known of it
 -- A graph's file: lines of text, "end", and then the launches, each as a file of its own
--- (runtime/capture/capture.h). All of them share regions of memory:
+-- (launch_file.lua). All of them share regions of memory:
 --   region BYTES
 --   launch STREAM BYTES [REGION OFFSET]...   of each span of the launch
 --   record STREAM EVENT, wait STREAM EVENT
@@ -11,49 +11,34 @@
 --   data REGION OFFSET BYTES                 before all: the bytes are among the launches
 --   clear REGION OFFSET BYTES
 local internal = ...
+local launch_file = require "cuttle.launch_file"
+local lists = require "cuttle.lists"
 local option_names = require "cuttle.option_names"
 local plural = require "cuttle.plural"
+local text_file = require "cuttle.text_file"
 local type_name = require "cuttle.type_name"
 local fail = require "cuttle.fail".fail
 local of_replay <const>, of_capture <const> =
   { trust = option_names.flag }, { data = option_names.flag }
 local M = {}
 
-local GRAPH <const>, ALIGN <const> = "CUTTLEGR", 64
+local GRAPH <const> = "CUTTLEGR"
 local MOST_BYTES <const> = 1 << 30 -- of memory that nobody vouches for
 
 -- {====== Graphs into files ======
 
 -- The pieces of memory that a step uses: {at =, bytes =}.
 local function pieces_of(step)
-  local pieces = {}
-  for at, bytes in (step.spans or ""):gmatch "(%d+) (%d+) " do
-    pieces[#pieces + 1] = { at = math.tointeger(at), bytes = math.tointeger(bytes) }
-  end
+  local pieces = step.spans or {}
   for _, at in ipairs { step.to, step.from } do
     pieces[#pieces + 1] = { at = at, bytes = step.bytes }
   end
   return pieces
 end
 
--- Sets `region` and `offset` of each piece; returns how many bytes each region has.
-local function join(pieces)
-  local sorted, regions, first = table.move(pieces, 1, #pieces, 1, {}), {}, 0
-  table.sort(sorted, function(a, b) return a.at < b.at end)
-  for _, piece in ipairs(sorted) do
-    if #regions == 0 or piece.at >= first + regions[#regions] then
-      first = piece.at // ALIGN * ALIGN
-      regions[#regions + 1] = 0
-    end
-    piece.region, piece.offset = #regions, piece.at - first
-    regions[#regions] = math.max(regions[#regions], piece.offset + piece.bytes)
-  end
-  return regions
-end
-
 local function places(pieces)
   local out = {}
-  for i, piece in ipairs(pieces) do out[i] = ("%d %d"):format(piece.region, piece.offset) end
+  for i, piece in ipairs(pieces) do out[i] = ("%d %d"):format(piece.span, piece.offset) end
   return table.concat(out, " ")
 end
 
@@ -80,11 +65,11 @@ local function capture_graph(graph, path, with_data)
     step.pieces = pieces_of(step)
     table.move(step.pieces, 1, #step.pieces, #all + 1, all)
   end
-  for i, bytes in ipairs(join(all)) do lines[i] = ("region %d"):format(bytes) end
+  for i, span in ipairs(launch_file.join(all)) do lines[i] = ("region %d"):format(span.bytes) end
   for _, step in ipairs(steps) do -- what only copies read
     if step.data then
       local from = step.pieces[2]
-      lines[#lines + 1] = ("data %d %d %d"):format(from.region, from.offset, #step.data)
+      lines[#lines + 1] = ("data %d %d %d"):format(from.span, from.offset, #step.data)
       files[#files + 1] = step.data
     end
   end
@@ -107,11 +92,90 @@ end
 
 function M.capture(launch, ...)
   local path, options = ...
-  if type_name(launch) ~= "graph" then return internal.watch.capture(launch, ...) end
   options = option_names.check("capture", options, of_capture, "{data = true}")
+  if type_name(launch) ~= "graph" then return internal.watch.capture(launch, ...) end
   if type(path) ~= "string" then fail("capture", "the name of a file was expected") end
   if not io then fail("capture", "scripts have no files here: the state is a sandbox") end
   capture_graph(launch, path, options.data)
+end
+
+-- {====== Launches from files ======
+
+-- A function whose parameters have the names of the arguments, which is all that is asked of it.
+local function named_like(args)
+  local names = {}
+  for i, arg in ipairs(args) do
+    names[i] = arg.name:match "^[%a_][%w_]*$" or ("_%d"):format(i)
+  end
+  local chunk = load(("local function f(%s) end return f"):format(table.concat(names, ",")))
+  return chunk and chunk() or function() end -- more than Lua's functions have
+end
+
+-- Memory that the file does not hold itself: a few bytes ask for any amount of it.
+local function check_memory(spans)
+  local bytes = 0.0
+  for _, span in ipairs(spans) do bytes = bytes + (span.has_data and 0 or span.bytes) end
+  if bytes > MOST_BYTES then
+    fail("replay", "the file asks for %.1f GiB of memory for tensors whose elements it does not "
+      .. "hold; if you trust who made the file, replay it with --trust, or replay(file, "
+      .. "{trust = true})", bytes / MOST_BYTES)
+  end
+end
+
+-- The spans' memory: {tensor of u8, where the span begins there}, with the data that the file has.
+local function memory_of_spans(spans, lent)
+  local out = {}
+  for i, span in ipairs(spans) do
+    local memory, at = table.unpack(lent and lent[i] or { zeros(u8, math.max(span.bytes, 1)), 0 })
+    if not memory or at % launch_file.ALIGN ~= 0 or span.bytes > size(memory) - at then
+      fail("replay", "span %d of a launch is outside the memory of its graph", i)
+    end
+    internal.watch.set_bytes(memory, at + span.lead, span.data)
+    out[i] = { memory, at }
+  end
+  return out
+end
+
+local function to_argument(arg, spans)
+  if #arg.tensors == 0 then return internal.watch.number(arg.dtype, arg.number) end
+  local tensors = {}
+  for i, t in ipairs(arg.tensors) do
+    local memory, at = table.unpack(spans[t.span])
+    tensors[i] = internal.watch.tensor(memory, at + t.at, t.dtype, t.layout, t.is_fixed, t.fixed)
+  end
+  return arg.is_list and tensors or tensors[1]
+end
+
+-- What is known of a launch.
+local function info_of(launch, trusts)
+  local info = { has_data = false, left_out = #launch.options > 0 and not trusts
+    and "options of NVRTC that the file names are left out; --trust uses them" or "" }
+  for _, name in ipairs{ "kernel", "chunk", "line", "device", "why", "grid", "block" } do
+    info[name] = launch[name]
+  end
+  for _, span in ipairs(launch.spans) do info.has_data = info.has_data or #span.data > 0 end
+  return info
+end
+
+-- The launch, prepared; its arguments; what is known of it. `lent`: memory for each of its spans.
+local function prepare(launch, trusts, stream, lent)
+  for chunk, text in pairs(launch.scripts) do internal.watch.show_script(chunk, text) end
+  if not lent and not trusts then check_memory(launch.spans) end
+  local spans, args = memory_of_spans(launch.spans, lent), { n = #launch.args }
+  for i, arg in ipairs(launch.args) do args[i] = to_argument(arg, spans) end
+  local k = internal.watch.kernel(launch, launch.ir, named_like(launch.args), trusts)
+  local prepared = k:prepare{ grid = launch.grid, block = launch.block, cluster = launch.cluster,
+    smem = launch.smem, pdl = launch.pdl, cooperative = launch.cooperative,
+    deterministic = launch.deterministic, print_order = launch.prints_as_run and "run" or nil,
+    stream = stream }
+  return prepared(table.unpack(args, 1, args.n)), args, info_of(launch, trusts)
+end
+
+local function read_launch(path)
+  internal.watch.check_file(path)
+  local bytes, why = text_file.read(path)
+  if not bytes then fail("replay", "cannot read %s", why) end
+  return launch_file.read(bytes, path)
 end
 
 -- {====== Graphs from files ======
@@ -180,15 +244,11 @@ local function part(memory, region, offset, bytes)
 end
 
 -- The launch of a step: a function, prepared in its stream; and what is known of it.
-local function prepare(step, memory, streams, trusts)
-  local spans = {}
-  for i = 3, #step, 2 do
-    table.move({ memory[step[i]], step[i + 1] }, 1, 2, #spans + 1, spans)
-  end
-  local kernel, config, args, info = internal.watch.replay_part(step.file, trusts, spans)
-  config.stream = streams(step[1])
-  info.grid, info.block = config.grid, config.block
-  return kernel:prepare(config)(table.unpack(args, 1, args.n)), info
+local function prepare_step(step, memory, streams, trusts)
+  local lent = {}
+  for i = 3, #step, 2 do lent[#lent + 1] = { memory[step[i]], step[i + 1] } end
+  local launch, _, info = prepare(launch_file.read(step.file), trusts, streams(step[1]), lent)
+  return launch, info
 end
 
 local function stream_of()
@@ -226,7 +286,7 @@ local function replay_graph(path, trusts)
       internal.watch.set_bytes(memory[step[1]], step[2], step.file)
     end
     if step.kind == "launch" then
-      step.launch, infos[#infos + 1] = prepare(step, memory, streams, trusts)
+      step.launch, infos[#infos + 1] = prepare_step(step, memory, streams, trusts)
     end
   end
   local g = graph(function()
@@ -246,10 +306,25 @@ local trusted = {} -- files that the user trusts
 
 function M.trust(path) trusted[path] = true end
 
+-- "tensor f32 (4):(1)"
+local function describe_argument(arg)
+  if arg.is_list then return ("%d tensors"):format(#arg.tensors) end
+  local t = arg.tensors[1]
+  return t and ("tensor %s %s"):format(t.dtype, t.layout)
+    or tostring(internal.watch.number(arg.dtype, arg.number))
+end
+
+local function describe_launch(path)
+  local launch = read_launch(path)
+  local info = info_of(launch, true)
+  info.options, info.arguments = launch.options, lists.map(launch.args, describe_argument)
+  return info
+end
+
 -- What the file holds, and nothing is made of it: no tensors, no kernel. Of a graph: {graph =
 -- text}.
 function M.describe(path)
-  if not is_graph(path) then return internal.watch.replay_info(path) end
+  if not is_graph(path) then return describe_launch(path) end
   local regions, steps = read_graph(path)
   local launches, others = 0, 0
   for _, step in ipairs(steps) do
@@ -265,17 +340,14 @@ function M.replay(path, options)
   options = option_names.check("replay", options, of_replay, "{trust = true}")
   local trusts = options.trust or trusted[path]
   if io and type(path) == "string" and is_graph(path) then return replay_graph(path, trusts) end
-  local kernel, config, args, info = internal.watch.replay(path, not not trusts)
-  info.grid, info.block = config.grid, config.block
-  return kernel:prepare(config)(table.unpack(args, 1, args.n)), args, info
+  return prepare(read_launch(path), not not trusts)
 end
 
 -- Does the file hold a launch?
 function M.is_launch(path)
   local file <close> = io.open(path, "rb")
   local magic = file and file:read(8)
-  -- Of `capture`, of an exported kernel, of a graph.
-  return magic == "CUTTLECK" or magic == "CUTTLESL" or magic == GRAPH
+  return magic ~= nil and (launch_file.is_launch(magic) or magic == GRAPH)
 end
 
 return M

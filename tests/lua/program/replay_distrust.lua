@@ -85,11 +85,11 @@ run_text(([[
 local k = kernel("small", function(x) x[threadIdx.x] = 1 end)
 capture(k:prepare{grid = 1, block = 4}(zeros(u8, 12345)), %q)]]):format(file))
 local whole = read(file)
-local at = whole:find("\xB9\x60", 41, true)
-tap.ok(at and not whole:find("\xB9\x60", at + 2, true), "the size of the span")
-local length = ("<I8"):unpack(whole, 25)
-write(file, dofile "tests/support/sealed.lua"(whole:sub(1, 24) .. ("<I8"):pack(length + 3)
-  .. whole:sub(33, at - 1) .. "\x80\x80\x80\x80\x0C" .. whole:sub(at + 2, -9)))
+local n = ("<I8"):unpack(whole, 17)
+local header, n_changes = whole:sub(33, 32 + n):gsub('("bytes":)12345', "%13221225472")
+tap.is(n_changes, 1, "the size of the span")
+write(file, dofile "tests/support/sealed.lua"(whole:sub(1, 16) .. ("<I8"):pack(#header)
+  .. whole:sub(25, 32) .. header .. whole:sub(33 + n, -9)))
 ok, why = pcall(replay, file)
 local wanted = "the file asks for 3.0 GiB of memory for tensors whose elements it does not hold"
 tap.ok(not ok and why:find(wanted, 1, true),
