@@ -6,6 +6,7 @@ local language = require "cuttle"
 local habits = require "cuttle.habits"
 local guesses = require "cuttle.name_guess"
 local lists = require "cuttle.lists"
+local near = require "cuttle.near"
 local renamed = require "cuttle.renamed"
 local reserved = require "cuttle.reserved_words"
 
@@ -118,7 +119,7 @@ local function of_module(text, name, line)
   if hint then return "; " .. hint end
   local known = package.loaded[module]
   local nearest = type(known) == "table"
-    and require "cuttle.near".nearest(name, lists.keys(known))
+    and near.nearest(name, lists.keys(known))
   return nearest and ("; did you mean %s?"):format(nearest) or nil
 end
 
@@ -137,6 +138,18 @@ local function of_operand(text, _, line)
   local name = undeclared(text, line)
   local hint = name and of_name(name) or ""
   return name and ("; '%s' is nil%s"):format(name, hint ~= "" and hint:gsub("^;", ":") or "") or nil
+end
+
+-- A method that the row of a row_kernel has not.
+local function of_row_method(text, name, line)
+  local object = line:match("([%a_][%w_]*)%s*:%s*" .. name .. "%f[^%w_]")
+  local row = "row_kernel[^\n]*\n?[^\n]*function%s*%(%s*([%a_][%w_]*)"
+  local is_row = false
+  for parameter in text:gmatch(row) do is_row = is_row or parameter == object end
+  if not is_row then return nil end
+  local nearest = near.nearest(name, require "cuttle.row_methods".names)
+  return nearest and ("; did you mean %s?"):format(nearest)
+    or "; a row has no such method; help(row_kernel) lists those that it has"
 end
 
 local function of_method(name, line)
@@ -199,8 +212,8 @@ local rows = {
   { "index a function value %(global '(cuda)'%)", of_space },
   { " a nil value %(global '([^']+)'%)", function(_, name) return of_name(name) end },
   { " a nil value %(field '([^']+)'%)", of_module },
-  { " a nil value %(method '([^']+)'%)", function(_, name, line)
-    return of_method(name, line)
+  { " a nil value %(method '([^']+)'%)", function(text, name, line)
+    return of_row_method(text, name, line) or of_method(name, line)
   end },
   { "call an? (%a+) value %(method '[^']+'%)$", function(_, kind, line)
     local name = line:match ":%s*([%a_][%w_]*)%s*%("

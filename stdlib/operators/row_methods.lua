@@ -71,12 +71,14 @@ function Row:max(...) return reduction(self, "max", { ... }) end
 function Row:min(...) return reduction(self, "min", { ... }) end
 
 function Row:mean(...)
+  check_row(self)
   local sums = { self:sum(...) }
   for i, sum in ipairs(sums) do sums[i] = sum * (1.0 / self.n_columns) end
   return table.unpack(sums)
 end
 
 function Row:reduce(value, combine, init)
+  check_row(self)
   if type(combine) ~= "function" then
     fail("row:reduce's argument 2 is of type %s; expected a function of two values, as in "
       .. "row:reduce(v, function(a, b) return a * b end, 1.0)", tiles.type_name(combine))
@@ -91,6 +93,7 @@ end
 -- are 0. u, an f64 from [0, 1), is the row's random number. With `how`, of row_choices.lua, where
 -- draws_at_once says so: `weight` is what weights are made of, once its largest value is known.
 function Row:draw(weight, u, how)
+  check_row(self)
   local w, more = as_float(weight), { u = u, is_draw = true, stand_in = { i32(-1) } }
   for key, value in pairs(how or {}) do more[key] = value end
   return reduction(self, how and "max" or "add", { w }, more)
@@ -148,6 +151,7 @@ end
 
 -- exp(v), the fast one if all elements of the row's inputs are narrow.
 function Row:exp(v)
+  check_row(self)
   if self.is_narrow then return fast.exp(v) end
   return exp(v)
 end
@@ -210,11 +214,15 @@ local function mean_of_equal_parts(row, v, dtype)
   return mean_of(sum, row.n_columns), mean_of(squares, row.n_columns)
 end
 
-function Row:max_and_sum_exp(value, element) return max_and_sum_exp(self, value, element) end
+function Row:max_and_sum_exp(value, element)
+  check_row(self)
+  return max_and_sum_exp(self, value, element)
+end
 
 -- exp(v) / the sum of exp(v) over the row. Where threads have kept the powers that they added, each
 -- to a base that its vector has, the last pass computes one power for each vector.
 function Row:softmax(value)
+  check_row(self)
   local top, sum = max_and_sum_exp(self, value, nil, true)
   local scale, kept = 1.0 / sum, self.place.kept and self.place.kept[self.seen]
   if not kept then return self:exp(as_float(value) - top) * scale end
@@ -226,6 +234,7 @@ end
 -- The mean and the mean of (v - mean)^2: in two steps if a block has the row, where a warp has the
 -- squares of distances from its own mean; else one after the other.
 function Row:mean_and_variance(value)
+  check_row(self)
   local v, dtype = as_float(value)
   if not self.has_two_steps then
     local mean = self:mean(v)
@@ -267,12 +276,14 @@ end
 
 -- The element of the named input in that column of the row.
 function Row:at(name, column)
+  check_row(self)
   return element_at(self, name, column, self.note_at, function(slice, at) return slice[at] end)
 end
 
 -- t[{first, column}] of a table (rows, columns) whose columns go with those of the row: `each`
 -- columns of the row in turn have one of the table. A vector reads all of its own at once.
 function Row:along(t, first, column, each)
+  check_row(self)
   local width, words, e = self.place.width, self.place.words, self.place.element
   local n = words and width // each or 1
   local rest = n < 2 and n or size(t, 1) % n
@@ -291,6 +302,7 @@ end
 
 -- The extent of a table's mode, from 0 on, known before the launch.
 function Row:extent(name, mode)
+  check_row(self)
   for _, input in ipairs(self.names) do
     if input.name == name and input.kind == "table" and input.extent[mode + 1] then
       return input.extent[mode + 1]
@@ -301,6 +313,7 @@ end
 
 -- That an argument has one value for each row, or for all.
 function Row:expect_once(name)
+  check_row(self)
   for _, input in ipairs(self.names) do
     local is_wide = input.kind == "elements" or input.kind == "columns"
     if input.name == name and is_wide and self.n_columns > 1 then
@@ -324,17 +337,30 @@ function Row:random(seed, stream)
   return dropping.bits(words[key], e % 4)
 end
 
-function Row:length() return self.n_columns end
+function Row:length()
+  check_row(self)
+  return self.n_columns
+end
 
-function Row:column() return self.at_column end
+function Row:column()
+  check_row(self)
+  return self.at_column
+end
 
-function Row:index() return self.at_row end
+function Row:index()
+  check_row(self)
+  return self.at_row
+end
 
-function Row.column_sum(_, value)
+function Row:column_sum(value)
+  check_row(self)
   return { column = M.storable(value, "row:column_sum's argument") }
 end
 
-function Row.once(_, value) return { once = M.storable(value, "row:once's argument") } end
+function Row:once(value)
+  check_row(self)
+  return { once = M.storable(value, "row:once's argument") }
+end
 
 -- A value for the passes from here on: computed in the first of them, then kept in registers.
 function Row:keep(value)
@@ -412,6 +438,12 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     at_row = thread.row, at_column = column, names = p.inputs, inputs = thread.inputs,
     note_at = p.note_at, note_pick = p.note_pick,
     is_row = pick_if(p, thread) }, Row)
+end
+
+--- The names of the row's methods.
+M.names = {}
+for name in pairs(Row) do
+  if name ~= "__index" then M.names[#M.names + 1] = name end
 end
 
 return M

@@ -116,6 +116,17 @@ refused(of(function(row, a) local v = 0.0 if a > 2.0 then v = row:keep(a) end re
 -- expect: row_kernel: row:keep under a run-time condition or in a run-time loop: all threads of a row must reach it alike; call it before, and choose with where(condition, a, b)
 refused(of(function(row, a) return a - row.sum(a) end))
 -- expect: row_kernel: a method of the row was called with '.'; write ':', as in row:sum(x)
+
+do -- every method says so
+  local silent = {}
+  for _, name in ipairs(require "cuttle.row_methods".names) do
+    local k = row_kernel("k", function(row, x) return row[name](1, x, 1.0) end)
+    local message = select(2, pcall(k, ones(f32, {2, 4})))
+    if not message:find("called with '.'", 1, true) then silent[#silent + 1] = name end
+  end
+  print("silent: " .. table.concat(silent, " "))
+end
+-- expect: silent:
 refused(of(function(row, a) return a - row:sum() end))
 -- expect: row_kernel: a reduction without values, as in row:sum()
 refused(of(function(row, a) return row:at(a, 0) end))
