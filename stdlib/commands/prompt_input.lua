@@ -125,7 +125,7 @@ end
 
 -- `x = 3; x`, which is no Lua: the last expression is shown, as in other prompts.
 local function load_shown(host, text, chunkname)
-  local before, last = text:match "^(.*;)%s*([^;\n]-)%s*$"
+  local before, last = text:gsub("[%s;]+$", ""):match "^(.*;)%s*([^;\n]-)$"
   if not before or not last:find "[%w_]" then return nil end
   return (M.load_chunk(host, ("%s return %s"):format(before, last), chunkname))
 end
