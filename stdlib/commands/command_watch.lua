@@ -46,6 +46,7 @@ return function(script, ...)
     return
   end
   if not script then fail "a script was expected; see cuttle watch --help" end
+  if script:find "^%-." then fail("unknown option %s; see cuttle watch --help", script) end
   if not process.changed(script) then fail("there is no file %s", script) end
   local arguments, seen, running = arguments_of(script, ...), nil, nil
   while true do

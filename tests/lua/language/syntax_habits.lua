@@ -5,7 +5,7 @@ try "if a != b then end" -- expect: ; Lua writes ~= for != and not for !
 try "if a && b then end" -- expect: ; Lua writes and for &&
 try "// what it does"   -- expect: ; a comment begins with --
 try "k<<<1, 32>>>(x)"   -- expect: ; a kernel is launched with k{grid = ..., block = ...}(...)
-try "k[1, 32](x)"       -- expect: ; a kernel is launched with k{grid = 1, block = 32}(...)
+try "k[1, 32](x)"       -- expect: ; a kernel is launched with k{grid = 1, block = 32}(...); coordinates are one table, t[{i, j}]
 try "return 0.5f"       -- expect: ; numbers have no suffix: 0.5, or f32(0.5)
 try "t(i, j) = 1"       -- expect: ; an element is assigned by t[i] = v or t[{i, j}] = v
 try "x <<= 2"           -- expect: ; Lua has no <<=: write x = x << y

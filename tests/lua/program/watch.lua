@@ -45,6 +45,7 @@ watching("check --nan", function()
 end)
 local function refusal(arguments) return (shell.cuttle("watch %s", arguments)) end
 tap.is(refusal "none.lua", "watch: there is no file none.lua\n", "a file that is missing")
+tap.is(refusal "--nan", "watch: unknown option --nan; see cuttle watch --help\n", "an option")
 tap.is(refusal "", "watch: a script was expected; see cuttle watch --help\n", "no file")
 os.execute("rm -r " .. folder)
 tap.done()
