@@ -12,6 +12,7 @@ local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of, backward = require "cuttle.attention", require "cuttle.attention_backward"
 local decode = require "cuttle.attention_decode"
+local packed, packed_matmul = require "cuttle.packed_weights", require "cuttle.matmul_packed"
 
 local is_update = arg[1] == "--update"
 local path = arg[is_update and 2 or 1]
@@ -115,6 +116,34 @@ local function note_scaled(name, rows_of_b)
       scale_b = zeros(f32, { n // rows_of_b, deep }) }))[1]
   note(("matmul f8e4m3 TN: %s, 1x128 by %dx128"):format(name, rows_of_b),
     step.kernel(step.launch), table.unpack(step.args))
+end
+
+-- A C whose rows and columns have two strides each, as einsum's "bsm,mhd->bhsd" makes it.
+local function note_boxes(name)
+  local s, b, h, d, k = 256, 2, 2, 128, 64
+  local A = view(zeros(bf16, b * s * k), layout({ { s, b }, k }, { { k, s * k }, 1 }))
+  local B = view(zeros(bf16, h * d * k), layout({ { d, h }, k }, { { 1, d }, h * d }))
+  local C = view(zeros(bf16, b * s * h * d),
+    layout({ { s, b }, { d, h } }, { { d, h * s * d }, { 1, s * d } }))
+  local step = matmul_of.main(select(3, matmul_of.prepare(A, B, C, { config = name, split = 1 })))
+  note("matmul bf16 NN: " .. name, step.kernel(step.launch), table.unpack(step.args))
+end
+
+-- Rows of A by a weight of 4096x4096 of 4 bits, in groups of 128, or 32 of f4e2m1. `config`: fields
+-- of matmul_packed_configs.lua; nil: what is chosen.
+local function note_packed(dtype, type_name, rows, config)
+  local n, group = 4096, type_name == "f4e2m1" and 32 or 128
+  local scales = zeros(group == 32 and f8ue8m0 or bf16, row_major{ n, n // group })
+  local w = packed.pack_weights(zeros(u32, row_major{ n, n // 8 }),
+    { type = type_name, scales = scales })
+  local A, C = zeros(dtype, row_major{ rows, n }), zeros(bf16, row_major{ rows, n })
+  local _, name, steps = packed_matmul.prepare(A, w, C, { config = config })
+  for _, step in ipairs(steps) do
+    if step.config then -- not the one that gives A another order
+      note(("packed %s: %s, %d rows"):format(dtype, name, rows), step.kernel(step.launch),
+        table.unpack(step.args))
+    end
+  end
 end
 
 local function note_attention(name, depth, is_causal)
@@ -234,6 +263,8 @@ end
 local function bench_of(name)
   if name:find ", 1x128 by " then
     return "cuttle scripts/bench/scaled.lua"
+  elseif name:find "^packed" then
+    return "cuttle scripts/bench/packed.lua"
   elseif name:find "^matmul" then
     return ("cuttle scripts/bench/main.lua matmul %s --config='%s'"):format(
       name:match "^matmul (%w+)", name:match ": (.*)$")
@@ -297,6 +328,17 @@ for _, name in ipairs{ "hopper 128x256x128, scaled", "hopper 256x128x128, scaled
                        "hopper 128x128x128, scaled", "hopper 64x64x128, scaled" } do
   for _, rows in ipairs{ 1, 128 } do note_scaled(name, rows) end
 end
+note_boxes "hopper 256x128x64, C in boxes"
+for _, rows in ipairs{ 1, 16, 64 } do note_packed(bf16, "u4", rows) end
+note_packed(bf16, "f4e2m1", 1)
+note_packed(bf16, "u4", 1024, { columns = 256, groups = 2, stages = 4, registers = { 40, 232 } })
+note_packed(bf16, "u4", 128, { columns = 128, groups = 2, stages = 4, k_blocks = 2, lines = 2,
+  depth = 4 })
+note_packed(bf16, "u4", 256, { columns = 128, groups = 1, stages = 4, registers = { 40, 208 } })
+note_packed(bf16, "u4", 64, { columns = 64, groups = 1, stages = 8 })
+note_packed(f8e4m3, "u4", 1024, { columns = 256, groups = 2, stages = 4, registers = { 24, 240 },
+  parts = 2 })
+note_packed(f8e4m3, "u4", 64, { columns = 64, groups = 1, stages = 6, k_blocks = 2 })
 for _, is_causal in ipairs{ false, true } do
   note_attention("hopper 192x128", 64, is_causal)
   note_attention("hopper 192x80", 128, is_causal)
