@@ -20,36 +20,32 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   return status;
 }
 
-/* Up to which number the names of a base are taken, as far as that is known at once. A script that
-   makes thousands of kernels of one name would else look up each number for each of them. */
-static int first_number(const CuttleState *s, const char *base) {
-  return strcmp(ct_text_str(&s->emit.last_base), base) == 0 ? s->emit.last_number + 1 : 1;
-}
-
-static void keep_number(CuttleState *s, const char *base, int number) {
-  ct_text_clear(&s->emit.last_base);
-  ct_text_puts(&s->emit.last_base, base);
-  s->emit.last_number = number;
-}
-
-/* Writes down a name of the file; false: it is taken. */
-static bool take_name(StateEmit *e, const char *name) {
+/* Where the file's names have this one, behind the last number that was chosen for it as a base; if it is new, it is put
+   there, with 1. A script may make thousands of kernels of one name: so the number is known at once. */
+static CtStatus place_of(CuttleState *s, const char *name, size_t *place, bool *is_new,
+                         CtErr *err) {
+  StateEmit *e = &s->emit;
+  const unsigned first = 1;
   size_t len = strlen(name) + 1;
   uint64_t hash = 0;
-  for (const char *s = name; *s != '\0'; s++) {
-    hash = ct_hash_table_mix(hash, (uint8_t)*s);
+  for (const char *c = name; *c != '\0'; c++) {
+    hash = ct_hash_table_mix(hash, (uint8_t)*c);
+  }
+  if (!ct_hash_table_reserve(&e->by_name, s->alloc)) {
+    return ct_fail_nomem(err);
   }
   CtHashSlot *at = ct_hash_table_first(&e->by_name, (uint32_t)hash);
-  while (at->number != 0) {
-    if (memcmp(e->names.s + at->number - 1, name, len) == 0) {
-      return false;
-    }
+  while (at->number != 0 && memcmp(e->names.s + at->number, name, len) != 0) {
     at = ct_hash_table_next(&e->by_name, at);
   }
-  ct_hash_table_put(&e->by_name, at, (uint32_t)hash, (uint32_t)e->names.len + 1);
-  ct_text_puts(&e->names, name);
-  ct_text_putc(&e->names, '\0');
-  return true;
+  *is_new = at->number == 0;
+  if (*is_new) {
+    ct_text_add(&e->names, (const char *)&first, sizeof first);
+    ct_hash_table_put(&e->by_name, at, (uint32_t)hash, (uint32_t)e->names.len);
+    ct_text_add(&e->names, name, len);
+  }
+  *place = at->number;
+  return ct_text_status(&e->names, err);
 }
 
 /* The kernel's name in the file that `cuttle emit` writes: the next specialisation of `softmax` is
@@ -57,20 +53,21 @@ static bool take_name(StateEmit *e, const char *name) {
 static CtStatus choose_name(CuttleState *s, const Spec *spec, char name[CT_EMIT_NAME_MAX],
                             CtErr *err) {
   char base[CT_EMIT_NAME_MAX];
+  size_t of_base, place;
+  unsigned number;
+  bool is_new;
   ct_emit_kernel_name(&spec->ir, base);
-  for (int i = first_number(s, base);; i++) {
-    snprintf(name, CT_EMIT_NAME_MAX, "%s", base);
-    if (i > 1) {
-      snprintf(name, CT_EMIT_NAME_MAX, "%.*s_%d", CT_EMIT_NAME_MAX - 12, base, i);
-    }
-    if (!ct_hash_table_reserve(&s->emit.by_name, s->alloc)) {
-      return ct_fail_nomem(err);
-    }
-    if (take_name(&s->emit, name)) {
-      keep_number(s, base, i);
-      return ct_text_status(&s->emit.names, err);
-    }
+  memcpy(name, base, sizeof base);
+  CtStatus status = place_of(s, base, &of_base, &is_new, err);
+  while (status == CT_OK && !is_new) {
+    char *last = s->emit.names.s + of_base - sizeof number;
+    memcpy(&number, last, sizeof number);
+    number++;
+    memcpy(last, &number, sizeof number);
+    snprintf(name, CT_EMIT_NAME_MAX, "%.*s_%u", CT_EMIT_NAME_MAX - 12, base, number);
+    status = place_of(s, name, &place, &is_new, err);
   }
+  return status;
 }
 
 /* What follows earlier texts in the file. To compile it, the text is written once more with all

@@ -275,7 +275,6 @@ static CuttleState *new_state(CtAlloc alloc, const cuttle_Options *options) {
     ct_arena_init(&s->scratch, s->alloc);
     ct_text_init(&s->emit.functions, s->alloc);
     ct_text_init(&s->emit.names, s->alloc);
-    ct_text_init(&s->emit.last_base, s->alloc);
     ct_rand_seed(&s->rand, 0);
     if (options->poll != NULL) {
       s->ask = (CtAsk){.flag = &s->interrupt, .stops = asks_host, .ud = s};
@@ -302,7 +301,6 @@ static void free_state(CuttleState *s) {
   ct_text_clear(&s->emit.functions);
   ct_text_clear(&s->emit.names);
   ct_hash_table_clear(&s->emit.by_name, s->alloc);
-  ct_text_clear(&s->emit.last_base);
   ct_blank_settle_all(&s->memory.blanks);
   while (s->memory.storages.first != NULL) { /* a host may keep its tensors for longer */
     ct_storage_leave(s->memory.storages.first);

@@ -58,12 +58,10 @@ typedef struct StateEmit {
   bool failed;             /* something did not compile, whether the script caught that or not */
   bool compiles;           /* compile it too, so that a failure is an error */
   bool is_limited;         /* this process has limits of time and memory that also stop NVRTC */
-  int last_number;         /* of the name chosen last */
   int sm;                  /* the compute capability to write for, 90, */
   char arch[16];           /* and NVRTC's name of it, "sm_90a" */
-  CtText functions, names; /* that it has so far; of kernels each name with its 0 */
-  CtHashTable by_name;     /* where each begins in `names`, counted from 1 */
-  CtText last_base;        /* of the name chosen last */
+  CtText functions, names; /* that it has so far; of kernels a number and each name with its 0 */
+  CtHashTable by_name;     /* where each begins in `names` */
   StateImages ptx, cubin;
 } StateEmit;
 

@@ -21,7 +21,7 @@ enum { MAX_NAME = 80 };
 
 /* Words of C++ and CUDA, and functions of CUDA that the emitter calls: a local must not hide them. */
 static const char words[] =
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+    " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
     "char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval "
     "constexpr constinit continue decltype default delete do double dynamic_cast else enum "
     "explicit export extern false float for friend goto if inline int long mutable namespace new "
@@ -42,15 +42,21 @@ static const char words[] =
     "atomicOr_system atomicXor_system bf16_fma ";
 
 /* Functions and types that the emitter writes before a kernel, from the rows that it writes them by. */
-static const char *const helpers[CT_HELP_COUNT] = {
-#define X(NAME, head, fn, rest) fn,
+static const struct {
+  char before;
+#define X(NAME, head, fn, rest) char NAME[sizeof(fn)];
 #include "emit_prelude.def"
 #undef X
-};
+  char end;
+} helpers = {' ',
+#define X(NAME, head, fn, rest) fn " ",
+#include "emit_prelude.def"
+#undef X
+             '\0'};
 
 /* Functions and types that CUDA always declares: a kernel cannot have their names. */
 static const char declared[] =
-    "acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt "
+    " acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt "
     "cbrtf clock64 copysign copysignf cosh coshf cospi cospif cudaError_t cudaStream_t "
     "cyl_bessel_i0 cyl_bessel_i0f cyl_bessel_i1 cyl_bessel_i1f erf erfc erfcf erfcinv erfcinvf "
     "erfcx erfcxf erff erfinv erfinvf exp10 exp10f expm1 expm1f fdim fdimf fdivide fdividef free "
@@ -62,6 +68,23 @@ static const char declared[] =
     "rnorm3df rnorm4d rnorm4df rnormf round roundf scalbln scalblnf scalbn scalbnf sincos sincosf "
     "sincospi sincospif sinh sinhf sinpi sinpif std tan tanf tgamma tgammaf trunc truncf ullmax "
     "ullmin umax umin va_arg va_copy va_end va_start y0 y0f y1 y1f yn ynf ";
+
+/* Is the text a word of the list, which has a space before and after each? */
+static bool is_in(const char *list, const char *text) {
+  char word[64]; /* longer ones are in no list */
+  size_t len = strlen(text);
+  if (len + 3 > sizeof word) {
+    return false;
+  }
+  word[0] = word[len + 1] = ' ';
+  memcpy(word + 1, text, len);
+  word[len + 2] = '\0';
+  return strstr(list, word) != NULL;
+}
+
+static bool is_reserved(const char *text) {
+  return is_in(words, text) || is_in(&helpers.before, text);
+}
 
 static CtName *find(CtNames *names, const char *text, size_t len) {
   uint32_t hash = 2166136261u;
@@ -80,28 +103,14 @@ static CtName *find(CtNames *names, const char *text, size_t len) {
     return NULL;
   }
   memcpy(n->text, text, len); /* the NUL is there: arena memory is zeroed */
+  n->taken = is_reserved(n->text);
   n->to_try = 2;
   n->next = *bucket;
   *bucket = n;
   return n;
 }
 
-static void reserve(CtNames *names, const char *text, size_t len) {
-  CtName *n = find(names, text, len);
-  if (n != NULL) {
-    n->taken = true;
-  }
-}
-
-void ct_names_init(CtNames *names, CtArena *arena) {
-  *names = (CtNames){.arena = arena};
-  for (const char *s = words; *s != '\0'; s += strcspn(s, " ") + 1) {
-    reserve(names, s, strcspn(s, " "));
-  }
-  for (int i = 0; i < CT_HELP_COUNT; i++) {
-    reserve(names, helpers[i], strlen(helpers[i]));
-  }
-}
+void ct_names_init(CtNames *names, CtArena *arena) { *names = (CtNames){.arena = arena}; }
 
 void ct_names_clear(CtNames *names) {
   ct_free(names->arena->alloc, (void *)names->scope, names->cap * sizeof *names->scope);
@@ -134,26 +143,6 @@ static void sanitise(const char *wanted, char *out, size_t size) {
     }
   }
   out[n] = '\0';
-}
-
-static bool is_in(const char *list, const char *text) {
-  size_t len = strlen(text);
-  for (const char *s = list; *s != '\0';) {
-    size_t n = strcspn(s, " ");
-    if (n == len && memcmp(s, text, len) == 0) {
-      return true;
-    }
-    s += n + 1;
-  }
-  return false;
-}
-
-static bool is_helper(const char *text) {
-  int i = 0;
-  while (i < CT_HELP_COUNT && strcmp(helpers[i], text) != 0) {
-    i++;
-  }
-  return i < CT_HELP_COUNT;
 }
 
 /* The function that wraps an MMA atom has the atom's name, and letters of majors after it; of sm_120, with its types
@@ -191,7 +180,7 @@ static bool is_of_tma(const char *text) {
 static bool is_made(const char *text) { return is_of_atom(text) || is_of_tma(text); }
 
 static bool is_global(const char *text) {
-  return is_in(words, text) || is_helper(text) || is_in(declared, text) || is_made(text);
+  return is_reserved(text) || is_in(declared, text) || is_made(text);
 }
 
 /* Launches look kernels up by name, so we change only characters that a name cannot have. */

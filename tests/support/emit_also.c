@@ -36,7 +36,6 @@ static void open_target(const CuttleState *s, const char *word) {
   snprintf(t->emit.arch, sizeof t->emit.arch, "sm_%s", arch);
   ct_text_init(&t->emit.functions, s->alloc);
   ct_text_init(&t->emit.names, s->alloc);
-  ct_text_init(&t->emit.last_base, s->alloc);
   n_targets++;
 }
 
