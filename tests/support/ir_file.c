@@ -55,28 +55,49 @@ static void save(const CtText *bytes) {
 /* Kept for ever: what engines make of an IR points into it. */
 typedef struct Kept {
   CtIr ir;
+  CtText bytes; /* of the last one only */
   struct Kept *next;
 } Kept;
 
+static bool is_same(const CtText *a, const CtText *b) {
+  return a->len == b->len && memcmp(a->s, b->s, b->len) == 0;
+}
+
+static Kept *read_again(const CtIr *ir, const CtText *bytes) {
+  Kept *kept = malloc(sizeof *kept);
+  CtErr err = {.msg = ""};
+  CtText again;
+  ct_text_init(&again, ct_alloc_std);
+  save(bytes);
+  must(kept != NULL && ct_ir_read(ct_alloc_std, bytes->s, bytes->len, &kept->ir, &err) == CT_OK, ir,
+       err.msg);
+  must(ct_ir_write(&kept->ir, &again, &err) == CT_OK, ir, err.msg);
+  must(is_same(&again, bytes), ir, "other bytes");
+  ct_text_clear(&again);
+  return kept;
+}
+
+/* An IR that is emitted for several targets has the same bytes for most: these are read once. */
 static CtIr *reread(const CtIr *ir) {
   static Kept *all;
-  Kept *kept = malloc(sizeof *kept);
-  CtText bytes, again;
+  CtText bytes;
   CtErr err = {.msg = ""};
-  CtIr *copy = &kept->ir;
   ct_text_init(&bytes, ct_alloc_std);
-  ct_text_init(&again, ct_alloc_std);
-  must(kept != NULL && ct_ir_write(ir, &bytes, &err) == CT_OK, ir, err.msg);
-  save(&bytes);
-  must(ct_ir_read(ct_alloc_std, bytes.s, bytes.len, copy, &err) == CT_OK, ir, err.msg);
+  must(ct_ir_write(ir, &bytes, &err) == CT_OK, ir, err.msg);
+  if (all != NULL && is_same(&all->bytes, &bytes)) {
+    ct_text_clear(&bytes);
+    all->ir.constants = ir->constants;
+    return &all->ir;
+  }
+  Kept *kept = read_again(ir, &bytes);
+  compare_texts(ir, &kept->ir);
+  if (all != NULL) {
+    ct_text_clear(&all->bytes);
+  }
+  kept->bytes = bytes;
   kept->next = all;
   all = kept;
-  must(ct_ir_write(copy, &again, &err) == CT_OK, ir, err.msg);
-  must(again.len == bytes.len && memcmp(again.s, bytes.s, bytes.len) == 0, ir, "other bytes");
-  compare_texts(ir, copy);
-  ct_text_clear(&bytes);
-  ct_text_clear(&again);
-  return copy;
+  return &kept->ir;
 }
 
 CtStatus __wrap_ct_simt_lower(CtAlloc alloc, const CtIr *ir, CtSimtProgram **out, CtErr *err) {
