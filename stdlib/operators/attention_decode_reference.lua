@@ -27,47 +27,72 @@ local function rounded(x, t, scale)
   return math.max(-128, math.min(nearest, 127))
 end
 
--- Of key k of sequence b in K or V, t, or in what is appended: functions of a head to its scale,
--- and of head, d and scale to an element.
-local function row_of(p, t, appended, scale, b, k)
-  local function of_head(h) return scale[{ h, b }] end
-  if k >= p.n_old then
-    local i = k - p.n_old
-    local function of_key(h) return own_scale(t, appended, i, h, b, 0, size(t, 1)) end
-    return p.by_token and of_key or of_head,
-      function(h, d, by)
-        return rounded(appended[{ i, d, h, b }], t, by)
-      end
-  end
-  local row, page = k, b
-  if p.table then row, page = k % p.page_size, p.table[{ k // p.page_size, b }] end
-  return p.by_token and function(h) return scale[{ row, h, page }] end or of_head,
-    function(h, d) return t[{ row, d, h, page }] end
+-- The row and the page of key k of sequence b.
+local function place_in_cache(p, b, k)
+  if not p.table then return k, b end
+  return k % p.page_size, p.table[{ k // p.page_size, b }]
 end
 
--- The scale of element d of head h of key k, where parts of keys have scales.
-local function scale_of_parts(p, t, appended, scale, groups, b, k)
-  local n = size(t, 1) // groups
-  if k >= p.n_old then
-    return function(h, d) return own_scale(t, appended, k - p.n_old, h, b, d // n * n, n) end
+-- The scale of column d of head h of key k of sequence b.
+local function scale_of(p, t, appended, scale, groups, b, k)
+  local n = groups and size(t, 1) // groups
+  if k >= p.n_old and (groups or p.by_token) then
+    local known = {}
+    return function(h, d)
+      local first = n and d // n * n or 0
+      local place = h * size(t, 1) + first
+      known[place] = known[place]
+        or own_scale(t, appended, k - p.n_old, h, b, first, n or size(t, 1))
+      return known[place]
+    end
   end
-  local _, part = row_of(p, scale, nil, nil, b, k)
-  return function(h, d) return part(h, d // n) end
+  local row, page = place_in_cache(p, b, k)
+  if groups then return function(h, d) return scale[{ row, d // n, h, page }] end end
+  if p.by_token then return function(h) return scale[{ row, h, page }] end end
+  return function(h) return scale[{ h, b }] end
+end
+
+-- Puts key k of sequence b, of K or V, t, or of what is appended, into `to`, (d,h) in f64.
+local function put_key(p, t, appended, scale_at, b, k, to)
+  if k < p.n_old then
+    local row, page = place_in_cache(p, b, k)
+    copy(reference.cast(t(row, _, _, page), f64), to)
+    return
+  end
+  for h = 0, p.kv_heads - 1 do
+    for d = 0, size(t, 1) - 1 do
+      local by = scale_at and (p.scaled or p.by_token) and scale_at(h, d) or nil
+      to[{ d, h }] = rounded(appended[{ k - p.n_old, d, h, b }], t, by)
+    end
+  end
+end
+
+-- Multiplies the columns of each head that have a scale together.
+local function put_scales(p, scale_at, together, to)
+  for h = 0, p.kv_heads - 1 do
+    for first = 0, size(to, 0) - 1, together do
+      local by = scale_at(h, first)
+      if by ~= 1.0 then
+        transform(view(to(_, h), layout(together), first), function(x) return x * by end)
+      end
+    end
+  end
+end
+
+-- Where key i, from 1 on, lies in `all`, (1,H,keys,depth): its columns from `first` on, (n,H).
+local function key_in(all, i, first, n)
+  local strides = stride(all)
+  return view(all, layout({ n, size(all, 1) }, { strides[4], strides[2] }),
+    (i - 1) * strides[3] + first * strides[4])
 end
 
 -- (1,Hk,n,depth) in f64 of the keys in the list.
 local function gathered(p, t, appended, scale, groups, b, keys, depth)
-  local all = zeros(f64, row_major { 1, p.kv_heads, #keys, depth })
+  local all, n = zeros(f64, row_major { 1, p.kv_heads, #keys, depth }), size(t, 1)
   for i, k in ipairs(keys) do
-    local scale_of, element = row_of(p, t, appended, scale, b, k)
-    local part_scale = groups and scale_of_parts(p, t, appended, scale, groups, b, k)
-    for h = 0, p.kv_heads - 1 do
-      local own = not groups and scale_of(h)
-      for d = 0, size(t, 1) - 1 do
-        local by = own or part_scale(h, d)
-        all[{ 0, h, i - 1, d }] = element(h, d, (p.scaled or p.by_token) and by or nil) * by
-      end
-    end
+    local to, scale_at = key_in(all, i, 0, n), scale_of(p, t, appended, scale, groups, b, k)
+    put_key(p, t, appended, scale_at, b, k, to)
+    put_scales(p, scale_at, groups and n // groups or n, to)
   end
   return all
 end
@@ -84,10 +109,7 @@ end
 local function add_rope(p, all, b, keys)
   local last = p.K_rope and new_rope(p)
   for i, k in ipairs(p.K_rope and keys or {}) do
-    local _, element = row_of(p, p.K_rope, last, nil, b, k)
-    for h = 0, p.kv_heads - 1 do
-      for d = p.depth_k, p.depth - 1 do all[{ 0, h, i - 1, d }] = element(h, d - p.depth_k) end
-    end
+    put_key(p, p.K_rope, last, nil, b, k, key_in(all, i, p.depth_k, p.depth - p.depth_k))
   end
 end
 
@@ -118,9 +140,7 @@ end
 -- (1,H,1,depth) in f64: one query of each head, filled up with zeros.
 local function queries(p, b, query, depth)
   local q = zeros(f64, row_major { 1, p.heads, 1, depth })
-  for h = 0, p.heads - 1 do
-    for d = 0, p.depth - 1 do q[{ 0, h, 0, d }] = p.Q[{ query, d, h, b }] end
-  end
+  copy(reference.cast(p.Q(query, _, _, b), f64), key_in(q, 1, 0, p.depth))
   return q
 end
 
