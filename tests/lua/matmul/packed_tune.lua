@@ -1,4 +1,8 @@
--- matmul's explain and tune of packed weights: without a GPU, for devices of the model.
+-- matmul's explain and tune of packed weights: without a GPU, for devices of the model. What the model
+-- says of registers is left to tests/lua/tune/operators.lua: to compile takes most of the time.
+local model = require "cuttle.predict"
+local run <const> = model.run
+function model.run(f, device) return run(f, device, {compile = false}) end
 local packed = require "cuttle.packed_weights"
 local operator = require "cuttle.matmul"
 local path = os.tmpname()

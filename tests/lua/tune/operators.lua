@@ -85,19 +85,22 @@ tap.ok(#faults == 0, "they are about those that are shipped", table.concat(fault
 out, code = script "matmul H100 f32 NT 32x32x64"
 tap.ok(code == 0 and #rows() == 2 and out:find "as the rule",
   "an H100 has none where the rule holds", out)
-out, code = script "attention A100 d64 causal"
-tap.ok(code == 0 and #rows() == 5 and rows()[3].key == "bf16 d64 causal 1 32 1 4096",
-  "rows of attention", out)
 out, code = script "matmul A1000"
 tap.ok(code == 1 and out:find("'A1000' is not one of the words", 1, true), "an unknown word", out)
 os.remove(path)
 
--- tune into a file tells what it found, though nobody reads the file yet. It compiles what the script did.
+-- tune into a file tells what it found, though nobody reads the file yet. Of a product it
+-- compiles what the script did.
 local A, B = zeros(f32, {32, 64}), zeros(f32, {32, 64})
 local told = require "cuttle.matmul".tune(A, B, {file = path})
 local row = rows()[1]
 tap.ok(told.how == "predicted" and told.device == "H200" and told.key == row.key
   and row.config:find(told.config, 1, true), "matmul tells the row", tostring(told))
+os.remove(path)
+-- Kernels of attention take long to compile: from here on the model does without their registers.
+function model.run(f, name) return run(f, name, {compile = false}) end
+loadfile "scripts/tune_operators.lua"("--file=" .. path, "attention", "A100", "d64", "causal")
+tap.ok(#rows() == 3 and rows()[1].key == "bf16 d64 causal 1 32 1 4096", "rows of attention")
 os.remove(path)
 local Q = zeros(bf16, row_major{1, 1, 64, 64})
 told = require "cuttle.attention".tune(Q, Q, Q, {causal = true, device = "A100", file = path})
