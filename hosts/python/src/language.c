@@ -468,7 +468,8 @@ typedef struct Question {
 static int find_function(lua_State *L) {
   Question *q = lua_touserdata(L, 1);
   lua_getglobal(L, q->name);
-  q->is_function = lua_isfunction(L, -1);
+  q->is_function = lua_isfunction(L, -1) || /* a row_kernel is a table that is called */
+                   (lua_istable(L, -1) && luaL_getmetafield(L, -1, "__call") != LUA_TNIL);
   return 0;
 }
 

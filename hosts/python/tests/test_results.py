@@ -28,6 +28,7 @@ function endless() local t = {} t[1] = t return t end
 function hostile() return {1, setmetatable({}, {__tostring = function() error "no text" end})} end
 function nested() return zeros(f32, L"(4,(2,3)):(1,(16,4))"), zeros(f32, L"(4,(2,3)):(6,(1,2))") end
 function many() local list = {} for i = 1, 40 do list[i] = zeros(f32, 1000) end return table.unpack(list) end
+doubled = row_kernel("doubled", function(row, x) return 2 * x end)
 function forget() kept = nil collectgarbage() collectgarbage() end
 """
 
@@ -85,6 +86,7 @@ def test_values():
     same(module.call("scaled", (3,), {"factor": 2}), [6], "options")
     same(module.scaled(3, factor=2), 6, "as names")
     ok("function made" in repr(module.made), "the text of a function")
+    same(list(view(module.doubled(m.New(m.floats(1, 2), "f32")))), [2.0, 4.0], "a row_kernel is called as a function is")
     fails(AttributeError, "no kernel or function called 'nowhere'", lambda: module.nowhere, "neither kernel nor function")
     fails(AttributeError, "; did you mean 'add'?", lambda: module.ad, "a name that is nearly one")
 
