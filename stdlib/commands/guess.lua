@@ -293,6 +293,8 @@ end
 
 -- {====== Text that does not parse ======
 
+local ELSE_IF <const> = "perhaps 'else if' lacks an 'end': Lua writes elseif"
+
 -- "malformed number near '0.5f'"
 local function has_suffix(message)
   return message:find "malformed number near '0x[%x.]*[uUlL]+'$" or
@@ -345,8 +347,10 @@ end
 --- The same of a text that does not parse; is_whole: nothing can follow it.
 function M.of_syntax(message, text, is_whole)
   local number, near = message:match ":(%d+): ", message:match " near '(.*)'$"
+  local has_else_if = without_texts(text):find "%f[%w_]else%s+if%f[^%w_]"
   if not near then
-    local hint = is_whole and of_value(message, "", "")
+    local hint = is_whole and (of_value(message, "", "")
+      or has_else_if and message:find("'end' expected", 1, true) and ELSE_IF)
     return hint and "; " .. hint or ""
   end
   number = tonumber(number) or 1
@@ -356,11 +360,9 @@ function M.of_syntax(message, text, is_whole)
   for _, row in ipairs(habits.syntax) do
     hint = hint or of_row(row, message, line, earlier)
   end
-  if not hint and without_texts(text):find "%f[%w_]else%s+if%f[^%w_]" then
-    hint = "perhaps 'else if' lacks an 'end': Lua writes elseif"
-  end
+  if has_else_if then hint = hint or ELSE_IF end
   local is_input = message:find "^input %d+:" -- of the prompt, which prints a value alone
-  hint = hint or not is_input and of_value(message, line, near) or nil
+  hint = hint or not (is_input and near ~= ";") and of_value(message, line, near) or nil
   return hint and "; " .. hint or ""
 end
 

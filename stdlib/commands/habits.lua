@@ -390,6 +390,16 @@ M.syntax = {
   { "'}' expected near ':'", "", "a table of names is {name = value}" },
   { "near '?'", "^%s*%?*%s*([%a_][%w_.:]*)%s*%?*%s*$", "write help(%s)" },
   { "near '?'", "", "Lua writes c and a or b for c ? a : b" },
+  { "',' expected near 'to'", "=%s*(%S+)%s+to%s+(%S+)", "Lua writes for i = %s, %s do" },
+  { "'}' expected near", "[%w_%]})\"']%s+([%a_][%w_]*)%s*=",
+    "values of a table are separated by commas: write , before %s" },
+  { "unexpected symbol near ':'", "^%s*local%s+([%a_][%w_]*)%s*:%s*%a",
+    "a local has no type: write local %s = ..." },
+  { "near '='", "([%a_][%w_]*)%s*:=", "Lua assigns by =: write %s = ..." },
+  { "malformed number near", "%f[%w]0[bB]([01]+)%f[%W]", function(bits)
+    return ("Lua has no binary numbers: write 0x%x"):format(tonumber(bits, 2))
+  end },
+  { "malformed number near", "%f[%w]%d+_[%d_]+", "digits have no _ between them" },
   { "'then' expected near '='", "", "Lua compares by ==" },
   { "'do' expected near '='", "", "Lua compares by ==" },
   { "'then' expected near", "", braces["if"] },

@@ -46,11 +46,17 @@ try "{1, 2}"             -- expect: ; a value alone is not a statement: assign i
 try "x = 1\nnot x"       -- expect: t:2: unexpected symbol near 'not'; a value alone is not a statement: assign it, or print it
 print((select(2, load("x = 1; x", "=t")))) -- expect: t:1: syntax error near <eof>
 try "f(function()\n if a then b()\n else if c then d() end\nend)" -- expect: t:4: unexpected symbol near ')'; perhaps 'else if' lacks an 'end': Lua writes elseif
+try "for i = 1 to 3 do end" -- expect: ; Lua writes for i = 1, 3 do
+try "local x: int = 3"   -- expect: ; a local has no type: write local x = ...
+try "x := 3"             -- expect: ; Lua assigns by =: write x = ...
+try "k{grid = {1, 2} block = 2}(x)" -- expect: ; values of a table are separated by commas: write , before block
+try "x = 0b101"          -- expect: ; Lua has no binary numbers: write 0x5
+try "x = 1_000"          -- expect: ; digits have no _ between them
 try "?size"              -- expect: ; write help(size)
 print((select(2, load("x = )", "=t"))))  -- expect: t:1: unexpected symbol near ')'
 local bare = kernel("k", function(x) x[0] = threadIdx end)
 print((select(2, pcall(bare{grid = 1, block = 1}, zeros(f32, 1)))))
--- expect: tests/lua/language/syntax_habits.lua:51: store to x: f32 expected, got an index; write threadIdx.x
+-- expect: tests/lua/language/syntax_habits.lua:57: store to x: f32 expected, got an index; write threadIdx.x
 -- A file, too.
 local path = os.tmpname()
 local file = assert(io.open(path, "w"))
