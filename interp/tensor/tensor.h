@@ -221,9 +221,9 @@ CtStatus elem_from_lua(lua_State *L, int idx, CtDtype dtype, const char *op, Ele
 
 /* --- text (tensor_print.c) -------------------------------------------------------------------- */
 
-/* "f32 (4,8):(1,4) on cpu" with the elements below, elided when there are many; of a kernel tensor
+/* Pushes "tensor f32 (4,8):(1,4) on cpu" with the elements below, elided when there are many; of a kernel tensor
    one line. */
-CtStatus tensor_print(const CtCx *cx, const Tensor *t, CtText *out, CtErr *err) CT_NODISCARD;
+void tensor_push_text(lua_State *L, int idx);
 
 /* --- in traces that are checked (tensor_within.c); each may raise ----------------------------- */
 
