@@ -133,6 +133,9 @@ void bind_push_text(lua_State *L, CtText *t); /* and clears it; raises when an a
 /* A text in the scratch arena: nothing to free, and nothing lost when a Lua function raises. */
 void bind_text_init(CtText *t, const CtCx *cx);
 
+/* Does the layout, without run-time values, reach each place from 0 to its size once? */
+bool bind_is_compact(const CtCx *cx, CtLayout layout, int64_t *size);
+
 /* The size of a layout's mode. */
 CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode);
 

@@ -453,6 +453,19 @@ void bind_push_text(lua_State *L, CtText *t) {
   }
 }
 
+bool bind_is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
+  CtLayout inverse;
+  CtInt n, m;
+  CtErr err;
+  bool has_size = ct_size(cx, layout, &n, &err) == CT_OK;
+  *size = has_size ? n.v : 0;
+  if (has_size && (n.v <= 1 || (ct_is_leaf(layout.shape) && layout.stride->i.v == 1))) {
+    return true;
+  }
+  return has_size && ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
+         ct_size(cx, inverse, &m, &err) == CT_OK && m.v == n.v;
+}
+
 CtInt bind_mode_size(lua_State *L, const CtCx *cx, CtLayout l, int mode) {
   CtAlg g = al_begin(cx, diag_err(L));
   CtInt n = al_size(&g, ct_mode(l, mode));

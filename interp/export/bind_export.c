@@ -22,7 +22,6 @@
 #include "interp/state/diag.h"
 #include "interp/state/fields.h"
 #include "runtime/device/nvrtc.h"
-#include "runtime/ir/ir_file.h"
 #include "runtime/ir/ir_tma.h"
 
 enum { MOST_BYTES = 1 << 20 };
@@ -88,25 +87,10 @@ static bool sums_as_threads_come(const CtIr *ir) {
   return sums;
 }
 
-/* Sets the field ir of the table below the top: what the CPU engine runs, as bytes. */
-static void set_ir(lua_State *L, const Kernel *k, const CtIr *ir) {
-  CtText bytes;
-  CtErr err;
-  ct_text_init(&bytes, k->state->alloc);
-  CtStatus status = ct_ir_write(ir, &bytes, &err);
-  if (status == CT_OK) {
-    lua_pushlstring(L, bytes.s, bytes.len);
-    lua_setfield(L, -3, "ir");
-  }
-  ct_text_clear(&bytes);
-  diag_check(L, status, &err);
-}
-
 static void push_record(lua_State *L, int targets, int kernel, const LaunchConfig *config,
                         LaunchArgs *args, const Spec *spec) {
-  const Kernel *k = lua_touserdata(L, kernel);
   lua_createtable(L, 0, 12);
-  FIELDS_SET(L, kernel_fields, k);
+  FIELDS_SET(L, kernel_fields, lua_touserdata(L, kernel));
   FIELDS_SET(L, config_fields, config);
   field_bool(L, "overlap", args->overlap);
   lua_pushvalue(L, kernel);
@@ -116,12 +100,13 @@ static void push_record(lua_State *L, int targets, int kernel, const LaunchConfi
   lua_setfield(L, -2, "arguments");
   push_codes(L, targets, kernel, config, args);
   lua_setfield(L, -2, "codes");
-  if (lua_getfield(L, targets, "ir") != LUA_TNIL) {
-    set_ir(L, k, &spec->ir);
-    lua_pushboolean(L, !config->deterministic && sums_as_threads_come(&spec->ir));
-    lua_setfield(L, -3, "sums_as_threads_come");
-  }
+  bool wants_ir = lua_getfield(L, targets, "ir") != LUA_TNIL;
   lua_pop(L, 1);
+  if (wants_ir) {
+    launch_set_ir(L, &spec->ir);
+    field_bool(L, "sums_as_threads_come",
+               !config->deterministic && sums_as_threads_come(&spec->ir));
+  }
 }
 
 static void on_launch(Launch *l) {
@@ -161,17 +146,7 @@ static void on_launched(lua_State *L, bool ok) {
 static const WatcherCalls calls = {.before = on_launch, .after = on_launched};
 
 static int export_begin(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
-  if (state_of(L)->taps.session != NULL) {
-    return diag_error(L, "export: launches are already being watched");
-  }
-  Watcher *w = watcher_push(L, &kind, RECORD);
-  for (int i = CHOOSE; i <= TAKE; i++) {
-    lua_pushvalue(L, i);
-    lua_setiuservalue(L, -2, i);
-  }
-  watcher_tell(L, w, &calls);
+  watcher_tell(L, watcher_push_session(L, &kind, TAKE, RECORD), &calls);
   return 1;
 }
 

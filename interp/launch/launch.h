@@ -262,6 +262,9 @@ void spec_free(CuttleState *s, Spec *spec); /* gives up one reference; NULL is a
 void kernel_forget(Kernel *k);              /* drops all specialisations */
 /* The kernel's own options of NVRTC, which it keeps; returns how many. */
 int kernel_options(const Kernel *k, const char *out[LAUNCH_MAX_OPTIONS]);
+/* Set a field of the table at the top: options, a list of them; ir, its bytes (runtime/ir/ir_file.h). Raise. */
+void launch_set_options(lua_State *L, const Kernel *k);
+void launch_set_ir(lua_State *L, const CtIr *ir);
 /* What NVRTC is to compile for it, with its options, for which there is room at `options`. */
 struct CtNvrtcJob kernel_job(const Kernel *k, const char *source, const char *arch,
                              const char *options[LAUNCH_MAX_OPTIONS]);

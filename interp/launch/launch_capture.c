@@ -16,7 +16,6 @@
 #include "launch_list.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/newfile.h"
-#include "runtime/ir/ir_file.h"
 
 enum { TEXT_BYTES = 1 << 18 /* of a script, that a file takes */ };
 
@@ -50,21 +49,13 @@ static void push_scripts(lua_State *L, const CtIr *ir) {
 /* Of the IR at 1: {ir = its bytes, names = those of the arguments, scripts =}. */
 static int push_ir(lua_State *L) {
   const CtIr *ir = lua_touserdata(L, 1);
-  CtText bytes;
   if (ir->has_addresses) {
     return diag_error(
         L, "capture: the kernel uses tensor_at, and no file can hold all that an address may "
            "reach; pass the tensors themselves, or in a list");
   }
   lua_createtable(L, 0, 3);
-  ct_text_init(&bytes, state_of(L)->alloc);
-  CtStatus status = ct_ir_write(ir, &bytes, diag_err(L));
-  if (status != CT_OK) {
-    ct_text_clear(&bytes);
-  }
-  diag_try(L, status);
-  bind_push_text(L, &bytes);
-  lua_setfield(L, -2, "ir");
+  launch_set_ir(L, ir);
   lua_createtable(L, (int)ir->n_params, 0);
   for (size_t i = 0; i < ir->n_params; i++) {
     lua_pushstring(L, ir->params[i].name);
@@ -164,17 +155,6 @@ static void push_args(lua_State *L, const LaunchArgs *args) {
 
 /* {====== The launch ====== */
 
-static void set_options(lua_State *L, const Kernel *k) {
-  const char *options[LAUNCH_MAX_OPTIONS];
-  int n = kernel_options(k, options);
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    lua_pushstring(L, options[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "options");
-}
-
 static const Field kernel_fields[] = {
     FIELD_AS("kernel", Kernel, name), FIELD(Kernel, chunk),    FIELD(Kernel, line),
     FIELD(Kernel, static_shapes),     FIELD(Kernel, contract), FIELD(Kernel, min_blocks)};
@@ -193,7 +173,7 @@ static void push_launch(lua_State *L, const LaunchCaptured *c) {
   field_bool(L, "prints_as_run", c->config->print_order == CT_PRINT_AS_RUN);
   field_text(L, "device", d == NULL ? "cpu" : ct_device_info(d)->name);
   field_text(L, "why", c->why);
-  set_options(L, k);
+  launch_set_options(L, k);
   push_args(L, c->args);
   lua_setfield(L, -2, "args");
   if (d != NULL) {

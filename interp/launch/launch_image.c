@@ -108,13 +108,9 @@ CtStatus launch_write_images(lua_State *L, Kernel *k, const Spec *spec, const ch
   CtStatus status = ct_emit_cuda(&spec->ir, &opts, &source, err);
   status = status == CT_OK ? ct_text_status(&source, err) : status;
   if (status == CT_OK) {
-    CtNvrtcJob job = {.alloc = k->state->alloc,
-                      .source = ct_text_str(&source),
-                      .name = name,
-                      .arch = emit->arch,
-                      .options = options,
-                      .n_options = kernel_options(k, options),
-                      .ptx = true};
+    CtNvrtcJob job = kernel_job(k, ct_text_str(&source), emit->arch, options);
+    job.name = name;
+    job.ptx = true;
     status = write_image(L, k, &job, &emit->ptx, "ptx", name, err);
     job.ptx = false;
     status = status == CT_OK ? write_image(L, k, &job, &emit->cubin, "cubin", name, err) : status;

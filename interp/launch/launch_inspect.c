@@ -7,6 +7,30 @@
 #include "interp/state/state_language.h"
 #include "launch.h"
 #include "runtime/device/nvrtc.h"
+#include "runtime/ir/ir_file.h"
+
+void launch_set_options(lua_State *L, const Kernel *k) {
+  const char *options[LAUNCH_MAX_OPTIONS];
+  int n = kernel_options(k, options);
+  lua_createtable(L, n, 0);
+  for (int i = 0; i < n; i++) {
+    lua_pushstring(L, options[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  lua_setfield(L, -2, "options");
+}
+
+void launch_set_ir(lua_State *L, const CtIr *ir) {
+  CtText bytes;
+  ct_text_init(&bytes, state_of(L)->alloc);
+  CtStatus status = ct_ir_write(ir, &bytes, diag_err(L));
+  if (status != CT_OK) {
+    ct_text_clear(&bytes);
+  }
+  diag_try(L, status);
+  bind_push_text(L, &bytes);
+  lua_setfield(L, -2, "ir");
+}
 
 /* Traced anew, so that it can say which branches and loops were static. */
 int launch_ir(lua_State *L) {

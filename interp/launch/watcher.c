@@ -13,6 +13,21 @@ Watcher *watcher_push(lua_State *L, const WatcherKind *kind, int n) {
   return w;
 }
 
+Watcher *watcher_push_session(lua_State *L, const WatcherKind *kind, int n_functions, int n) {
+  for (int i = 1; i <= n_functions; i++) {
+    luaL_checktype(L, i, LUA_TFUNCTION);
+  }
+  Watcher *w = watcher_push(L, kind, n);
+  if (w->state->taps.session != NULL) {
+    diag_error(L, "%s", kind->busy);
+  }
+  for (int i = 1; i <= n_functions; i++) {
+    lua_pushvalue(L, i);
+    lua_setiuservalue(L, -2, i);
+  }
+  return w;
+}
+
 void watcher_start(Watcher *w, CtSimtWatch *watch) {
   w->state->taps.watch = w->watch = watch;
   w->state->taps.is_watched_by_rank = w->state->rank >= 0;

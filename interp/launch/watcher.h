@@ -40,6 +40,9 @@ void watcher_start(Watcher *w, CtSimtWatch *watch);
 void watcher_pause(Watcher *w);
 void watcher_drop(Watcher *w); /* pauses, and closes the tool */
 
+/* Pushes one that is to become a session, whose first user values are the functions in arguments 1 to n_functions.
+   Raises if there is a session already. */
+Watcher *watcher_push_session(lua_State *L, const WatcherKind *kind, int n_functions, int n);
 /* The watcher at the top of the stack becomes the session that is told of launches; watcher_push_told pushes the one of
    a kind that is one. */
 void watcher_tell(lua_State *L, Watcher *w, const WatcherCalls *calls);

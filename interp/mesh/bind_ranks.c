@@ -129,29 +129,16 @@ static int mesh_zero(lua_State *L) {
   return 0;
 }
 
-/* Does the layout reach each place from 0 to n - 1 once? */
-static bool is_compact(const CtCx *cx, CtLayout layout, int64_t n) {
-  CtLayout inverse;
-  CtInt m;
-  CtErr err;
-  if (n <= 1 || (ct_is_leaf(layout.shape) && layout.stride->i.v == 1)) {
-    return true;
-  }
-  return ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
-         ct_size(cx, inverse, &m, &err) == CT_OK && m.v == n;
-}
-
 static int mesh_row(lua_State *L) {
   CtCx cx = bind_enter(L);
   const Tensor *t = tensor_check_live(L, 1, "mesh");
-  CtInt n;
-  diag_try(L, ct_size(&cx, t->layout, &n, diag_err(L)));
-  if (!is_compact(&cx, t->layout, n.v)) {
+  int64_t n;
+  if (!bind_is_compact(&cx, t->layout, &n)) {
     lua_pushnil(L);
     lua_pushinteger(L, t->storage->rank);
     return 2;
   }
-  CtNode shape[1] = {{.i = n, .rank = CT_LEAF, .len = 1}};
+  CtNode shape[1] = {{.i = ct_int(n), .rank = CT_LEAF, .len = 1}};
   CtNode stride[1] = {{.i = ct_int(1), .rank = CT_LEAF, .len = 1}};
   tensor_push_host(L, t->dtype, (CtLayout){shape, stride}, t->offset, t->storage);
   lua_pushinteger(L, t->storage->rank);

@@ -87,17 +87,6 @@ static bool are_bytes(const Tensor *t, int64_t n) {
   return tensor_begins_at_byte(t) && (n % 2 == 0 || !ct_dtype_is_packed(t->dtype));
 }
 
-/* The layout reaches each index from 0 to its size exactly once. */
-static bool is_compact(const CtCx *cx, CtLayout layout, int64_t *size) {
-  CtLayout inverse;
-  CtInt n, m;
-  CtErr err;
-  bool ok = ct_right_inverse(cx, layout, &inverse, &err) == CT_OK &&
-            ct_size(cx, layout, &n, &err) == CT_OK && ct_size(cx, inverse, &m, &err) == CT_OK;
-  *size = ok ? n.v : 0;
-  return ok && n.v == m.v;
-}
-
 /* {====== On a device, by kernels of stdlib/language/device_copy.lua ====== */
 
 /* Could one of them have an element of the other? */
@@ -136,7 +125,7 @@ static bool copy_there(lua_State *L, const Tensor *src, const Tensor *dst) {
 /* Do both have the same compact layout, in memory of their own? Then copying is of one block of n elements. */
 static bool is_one_block(const CtCx *cx, const Tensor *src, const Tensor *dst, int64_t *n) {
   return ct_layout_equal(src->layout, dst->layout) && src->storage != dst->storage &&
-         is_compact(cx, src->layout, n) && are_bytes(src, *n) && are_bytes(dst, *n);
+         bind_is_compact(cx, src->layout, n) && are_bytes(src, *n) && are_bytes(dst, *n);
 }
 
 static CtStatus copy_on_host(const Tensor *src, const Tensor *dst, CtErr *err) {
@@ -244,7 +233,7 @@ static int clear(lua_State *L) {
   int64_t n;
   if (s->taps.recorder != NULL || ct_storage_is_in_order(t->storage)) {
     CtCx cx = bind_enter(L);
-    if (is_compact(&cx, t->layout, &n) && are_bytes(t, n)) {
+    if (bind_is_compact(&cx, t->layout, &n) && are_bytes(t, n)) {
       diag_try(L, clear_row(s, t, n, diag_err(L)));
       return 0;
     }

@@ -108,16 +108,13 @@ static void push_tensors(lua_State *L, const CtSimtProgram *p) {
     if (t.is_alias) {
       continue;
     }
-    CtComposed layout = ct_composed_plain(t.layout);
-    layout.swizzle = t.swizzle;
-    layout.is_swizzled = t.swizzle.bits != 0;
     lua_createtable(L, 0, 4);
     field_text(L, "name", t.name);
     field_text(L, "space", ct_spaces[t.space]);
     field_text(L, "dtype", ct_dtypes[t.dtype].name);
     field_integer(L, "bytes", (int64_t)ct_value_bytes(t.dtype));
-    if (ct_composed_is_static(&layout)) { /* else it means something in the kernel's trace only */
-      bind_push_composed(L, &layout);
+    if (ct_composed_is_static(&t.layout)) { /* else it means something in the kernel's trace only */
+      bind_push_composed(L, &t.layout);
       lua_setfield(L, -2, "layout");
     }
     lua_rawseti(L, -2, i);

@@ -315,17 +315,7 @@ static const WatcherCalls calls = {.before = on_launch, .after = on_launched, .a
    is called after the launch, unless that failed. Launches of ranks that run at once have a rank as well; after them
    take_ranks({{launch =, events =, barriers =, rank =}, ...}, names of flags) is called. */
 static int timeline_begin(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  luaL_checktype(L, 2, LUA_TFUNCTION);
-  luaL_checktype(L, 3, LUA_TFUNCTION);
-  if (state_of(L)->taps.session != NULL) {
-    return diag_error(L, "timeline: launches are already being watched");
-  }
-  Watcher *w = watcher_push(L, &kind, PARTS);
-  for (int i = CHOOSE; i <= TAKE_RANKS; i++) {
-    lua_pushvalue(L, i);
-    lua_setiuservalue(L, -2, i);
-  }
+  Watcher *w = watcher_push_session(L, &kind, TAKE_RANKS, PARTS);
   lua_newtable(L);
   lua_setiuservalue(L, -2, PARTS);
   watcher_tell(L, w, &calls);

@@ -7,7 +7,6 @@
 #include "interp/launch/launch.h"
 #include "interp/launch/launch_key.h"
 #include "interp/launch/watcher.h"
-#include "runtime/layout/composed.h"
 #include "runtime/watch/lineage.h"
 #include "interp/state/fields.h"
 #include "interp/state/source_load.h"
@@ -76,11 +75,8 @@ static void push_shared(lua_State *L, const CtSimtProgram *p) {
     if (t.space != CT_SHARED || t.is_alias) {
       continue;
     }
-    CtComposed layout = ct_composed_plain(t.layout);
-    layout.swizzle = t.swizzle;
-    layout.is_swizzled = t.swizzle.bits != 0;
     lua_createtable(L, 0, 2);
-    bind_push_composed(L, &layout);
+    bind_push_composed(L, &t.layout);
     lua_setfield(L, -2, "layout");
     field_integer(L, "bytes", (int64_t)ct_value_bytes(t.dtype));
     lua_setfield(L, -2, t.name);
@@ -208,14 +204,7 @@ static const WatcherCalls told_calls = {.before = on_launch, .after = on_launche
 /* _launch.launches(take) -> session, to be closed: take{kernel =, names =, launch =, args =, written =} is called before each
    launch on the CPU engine: the names of the kernel's parameters, the configuration, those that the kernel writes. */
 static int launches(lua_State *L) {
-  luaL_checktype(L, 1, LUA_TFUNCTION);
-  Watcher *w = watcher_push(L, &told_kind, TAKE);
-  if (w->state->taps.session != NULL) {
-    return diag_error(L, "%s", told_kind.busy);
-  }
-  lua_pushvalue(L, 1);
-  lua_setiuservalue(L, -2, TAKE);
-  watcher_tell(L, w, &told_calls);
+  watcher_tell(L, watcher_push_session(L, &told_kind, TAKE, TAKE), &told_calls);
   return 1;
 }
 

@@ -28,12 +28,5 @@ void watch_keep_source(lua_State *L, int sm, int kernel, const LaunchConfig *con
   bind_push_text(L, &text);
   lua_setfield(L, -2, "source");
   field_text(L, "symbol", symbol);
-  const char *options[LAUNCH_MAX_OPTIONS];
-  int n = kernel_options(k, options);
-  lua_createtable(L, n, 0);
-  for (int i = 0; i < n; i++) {
-    lua_pushstring(L, options[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -2, "options");
+  launch_set_options(L, k);
 }

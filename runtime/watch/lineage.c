@@ -521,11 +521,13 @@ bool ct_lineage_tensor(const CtSimtProgram *p, uint32_t i, CtLineageTensor *out)
     return false;
   }
   const CtSimtBuf *buf = &p->bufs[i];
+  CtComposed layout = ct_composed_plain(buf->layout);
+  layout.swizzle = buf->swizzle;
+  layout.is_swizzled = buf->swizzle.bits != 0;
   *out = (CtLineageTensor){.name = buf->name,
                            .space = buf->space,
                            .dtype = buf->dtype,
-                           .layout = buf->layout,
-                           .swizzle = buf->swizzle,
+                           .layout = layout,
                            .is_alias = buf->memory != i,
                            .is_written = is_written(p, i)};
   return true;

@@ -7,6 +7,7 @@
 #ifndef CT_WATCH_LINEAGE_H
 #define CT_WATCH_LINEAGE_H
 
+#include "runtime/layout/composed.h"
 #include "runtime/simt/simt.h"
 
 typedef enum CtLineageKind {
@@ -99,8 +100,7 @@ typedef struct CtLineageTensor {
   const char *name;
   CtSpace space;
   CtDtype dtype;
-  CtLayout layout;
-  CtSwizzle swizzle; /* of offsets into it */
+  CtComposed layout;
   bool is_alias;     /* it shares the memory of another tensor: rows name that one */
   bool is_written;   /* by some instruction of the kernel */
 } CtLineageTensor;
