@@ -343,7 +343,8 @@ M.syntax = {
     "Lua has no continue: invert the condition", true },
   { "<name> expected near '('", "%f[%w]for%s*%(", braces["for"] },
   { "']' expected near ','", "([%a_][%w_.]*)%[([^%[%]{},]*),%s*([^%[%]{},]*)%]%s*%(",
-    "a kernel is launched with %s{grid = %s, block = %s}(...); coordinates are one table, t[{i, j}]" },
+    "a kernel is launched with %s{grid = %s, block = %s}(...); coordinates are one table, "
+      .. "t[{i, j}]" },
   { "']' expected near ','", "([%a_][%w_.]*)%[([^%[%]{}]*,[^%[%]{}]*)%]", function(name, list)
     local is_called = type(language[name]) == "function"
     return (is_called and "a call has (): write %s(%s)"

@@ -21,10 +21,8 @@ local function fail(format, ...) tiles.fail(op, format, ...) end
 --- the sum of x.
 M.cross_entropy_part = row_kernel("cross_entropy_part", function(row, x, target, first)
   row:expect_once "target"
-  local at = target - first
-  local is_here = at >= 0 and at < row:length()
-  local element = row:pick("x", where(is_here, at, 0))
-  local picked = where(is_here, element, 0.0)
+  local element = row:pick("x", target - first, false)
+  local picked = where(row:is_column(target - first), element, 0.0)
   local top, sum = row:max_and_sum_exp(x, element)
   return row:once(top + log(sum)), row:once(picked), row:once(row:sum(x))
 end)
@@ -57,10 +55,11 @@ M.cross_entropy_part_backward = row_kernel("cross_entropy_part_backward",
 local function both_of(goal_of)
   return function(row, dloss, x, target, smoothing, z, ignored)
     for _, name in ipairs { "dloss", "target" } do row:expect_once(name) end
-    local picked = row:pick("x", where(target == ignored, 0, target))
+    local picked = row:pick("x", target, target ~= ignored)
     local top, sum = row:max_and_sum_exp(x, picked)
     local lse = top + log(sum)
     local loss = lse - goal_of(row, x, picked, smoothing) + z * lse * lse
+    loss = where(row:is_column(target), loss, -(0 / 0))
     local share = where(row:column() == target, 1.0 - smoothing, 0.0) + smoothing / row:length()
     local d = row:exp(x - lse) * (1.0 + 2.0 * z * lse) - share
     return where(target == ignored, 0.0, d * dloss), row:once(where(target == ignored, 0.0, loss)),

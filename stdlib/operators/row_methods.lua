@@ -392,23 +392,24 @@ function Row:keep_once(value)
   return made_once(self, "row:keep_once", function() return value end)
 end
 
--- An element of a row, NaN or an integer 0 in a column that the row has not: nothing is read there.
-local function element_or_nothing(slice, at, columns)
-  local _ = slice[at] -- not read: it tells `check` the column
-  local is_in = at >= 0 and at < columns
-  local found = internal.kernel.widened(slice[where(is_in, at, 0)])
-  return where(is_in, found, slice.dtype.is_float and -(0 / 0) or 0)
+-- Has the row this column?
+function Row:is_column(column)
+  check_row(self)
+  return column >= 0 and column < self.n_columns
 end
 
 -- The element of the named input in a column that all elements of the row agree on and that depends
--- on no reduction: it is read with the row.
-function Row:pick(name, column)
+-- on no reduction: it is read with the row. Where the row has no such column the element is that of
+-- column 0, and `check` names the column if `wanted`, nil: always.
+function Row:pick(name, column, wanted)
   return made_once(self, "row:pick", function()
     return element_at(self, name, column, self.note_pick, function(slice, at)
-      if self.is_row == nil then return element_or_nothing(slice, at, self.n_columns) end
-      local found = fragment(slice.dtype.compute, 1)
+      local _ = slice[wanted == nil and at or where(wanted, at, 0)] -- for `check`; it is not read
+      local place = where(self:is_column(at), at, 0)
+      if self.is_row == nil then return slice[place] end
+      local found = fragment(slice.dtype, 1)
       clear(found)
-      if self.is_row then found[0] = element_or_nothing(slice, at, self.n_columns) end
+      if self.is_row then found[0] = slice[place] end
       return found[0]
     end)
   end)

@@ -102,16 +102,18 @@ M.log_softmax_backward = row_kernel("log_softmax_backward", function(row, dy, y)
   return dy - row:exp(y) * row:sum(dy)
 end)
 
--- The loss of a row from its parts, and what is stored for the gradient.
-local function loss_of(row, lse, picked, target, ignored)
-  return row:once(where(target == ignored, 0.0, lse - picked)), row:once(lse)
+-- The loss of a row from its parts, NaN where the target is no column and not ignored; and what is
+-- stored for the gradient.
+local function loss_of(row, lse, goal, target, ignored)
+  local loss = where(row:is_column(target), lse - goal, -(0 / 0))
+  return row:once(where(target == ignored, 0.0, loss)), row:once(lse)
 end
 
 --- cross_entropy(x, target, ignored) -> the loss, and the logarithm of the sum of exp(x), of each
 --- row. `target` (..., 1) has the row's column; a row with the target `ignored` has the loss 0.
 M.cross_entropy = row_kernel("cross_entropy", function(row, x, target, ignored)
   row:expect_once "target"
-  local picked = row:pick("x", where(target == ignored, 0, target))
+  local picked = row:pick("x", target, target ~= ignored)
   local top, sum = row:max_and_sum_exp(x, picked)
   return loss_of(row, top + log(sum), picked, target, ignored)
 end)
@@ -133,7 +135,7 @@ M.cross_entropy_backward = row_kernel("cross_entropy_backward", sharp_gradient)
 M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
   function(row, x, target, smoothing, ignored)
     row:expect_once "target"
-    local picked = row:pick("x", where(target == ignored, 0, target))
+    local picked = row:pick("x", target, target ~= ignored)
     local top, sum = row:max_and_sum_exp(x, picked)
     local goal = (1.0 - smoothing) * picked + smoothing * row:mean(x)
     return loss_of(row, top + log(sum), goal, target, ignored)

@@ -40,8 +40,8 @@ check("a last expression after statements", "x = {4; 5}; x[2]\nlocal n = 'a;b'; 
   "5\na;b!\na;b\n")
 check("the same after lines", "x = {4,\n5}; x[2]\nfor i = 1, 2 do x = i; x\n= i\nend\n", "5\n")
 check("the same with a last ';'", "x = 4; x + 1;\n", "5\n")
-check("two values", "x = {y = 1}\nx.y; x.y\n", "input 2:1: syntax error near ';'; a value alone is not a "
-  .. "statement: assign it, or print it\n", 1)
+check("two values", "x = {y = 1}\nx.y; x.y\n",
+  "input 2:1: syntax error near ';'; a value alone is not a statement: assign it, or print it\n", 1)
 check("constants that are false or nil", "local c <const> = false\nc\nlocal c <const> = nil\nc\n",
   "false\nnil\n")
 check("a name too many", "x = 1 x\nx = 1 x\n", "input 1:2: syntax error near 'x'\n", 1)

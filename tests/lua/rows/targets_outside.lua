@@ -62,10 +62,10 @@ local message = select(2, pcall(rows.cross_entropy, x, t, IGNORED, {check = true
 print(message:match "coordinate: %d+ of .*x, extent 8, by thread")
 -- expect: coordinate: 23 of x, extent 8, by thread
 
--- An integer that is not there is 0.
+-- Where there is no such column, what is picked is the element of column 0.
 local picks = row_kernel("picks", function(row, x, at)
-  return row:once(row:pick("x", at))
-end, {types = {i32}})
-local picked = picks(from_table(i32, {{5, 6}, {7, 8}, {9, 10}}), from_table(i32, {{1}, {2}, {-1}}))
-print(picked[0], picked[1], picked[2])
--- expect: 6	0	0
+  return row:once(row:pick("x", at)), row:once(where(row:is_column(at), 1, 0))
+end, {types = {i32, i32}})
+local picked, is = picks(from_table(i32, {{5, 6}, {7, 8}, {9, 10}}), from_table(i32, {{1}, {2}, {-1}}))
+print(picked[0], picked[1], picked[2], is[0], is[1], is[2])
+-- expect: 6	7	9	1	0	0
