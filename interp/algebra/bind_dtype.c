@@ -216,7 +216,10 @@ static int number_tostring(lua_State *L) {
 /* n.value, n.dtype (nil of a static one) */
 static int number_index(lua_State *L) {
   const TypedNumber *n = luaL_checkudata(L, 1, NUMBER_TYPE);
-  const char *name = luaL_checkstring(L, 2);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    return 0;
+  }
+  const char *name = lua_tostring(L, 2);
   if (strcmp(name, "value") == 0) {
     push_value(L, n);
   } else if (strcmp(name, "dtype") == 0 && n->dtype != CT_VOID) {
@@ -256,7 +259,14 @@ _Static_assert(CT_ARRAY_LEN(push_field) + 1 == CT_ARRAY_LEN(field_names), "a fun
 
 static int field(lua_State *L) {
   CtDtype t = bind_to_dtype(L, 1, "dtype");
-  const char *name = luaL_checkstring(L, 2);
+  if (lua_type(L, 2) != LUA_TSTRING) {
+    const char *of = ct_dtypes[t].name;
+    return diag_error(L,
+                      "%s[...]: an element type has no elements; write zeros(%s, shape), in a "
+                      "kernel shared(%s, shape) or fragment(%s, shape)",
+                      of, of, of, of);
+  }
+  const char *name = lua_tostring(L, 2);
   size_t i = 0;
   while (i < CT_ARRAY_LEN(push_field) && strcmp(name, field_names[i]) != 0) {
     i++;

@@ -512,6 +512,12 @@ function M.transform(...)
     fail("transform", "the arguments are (tensor, function), (source, destination, function) or " ..
       "(a, b, destination, function)")
   end
+  for i = 1, n - 1 do
+    local kind = type_name((select(i, ...)))
+    if kind == "number" or kind == "nil" or kind == "boolean" or kind == "string" then
+      fail("transform", "argument %d is of type %s; a tensor was expected", i, kind)
+    end
+  end
   if n == 4 then
     transform_two(...)
   elseif n == 3 then
