@@ -108,14 +108,14 @@ local function note_product(name, dtype, majors)
 end
 
 -- Scales of 1x128 of A, and of 1x128 or 128x128 of B; several blocks of K, so that there is a loop.
-local function note_scaled(name, rows_of_b)
+local function note_scaled(name, rows_of_b, by_columns)
   local n, k, deep = 256, 512, 4
   local A = operand(f8e4m3, n, k, "k")
-  local step = select(3, matmul_of.prepare(A, A, zeros(bf16, row_major{ n, n }),
-    { config = name, scale_a = zeros(f32, { n, deep }),
-      scale_b = zeros(f32, { n // rows_of_b, deep }) }))[1]
-  note(("matmul f8e4m3 TN: %s, 1x128 by %dx128"):format(name, rows_of_b),
-    step.kernel(step.launch), table.unpack(step.args))
+  local C = zeros(bf16, by_columns and layout{ n, n } or row_major{ n, n })
+  local step = select(3, matmul_of.prepare(A, A, C, { config = name,
+    scale_a = zeros(f32, { n, deep }), scale_b = zeros(f32, { n // rows_of_b, deep }) }))[1]
+  note(("matmul f8e4m3 TN: %s, 1x128 by %dx128%s"):format(name, rows_of_b,
+    by_columns and ", C by columns" or ""), step.kernel(step.launch), table.unpack(step.args))
 end
 
 -- A C whose rows and columns have two strides each, as einsum's "bsm,mhd->bhsd" makes it.
@@ -328,6 +328,7 @@ for _, name in ipairs{ "hopper 128x256x128, scaled", "hopper 256x128x128, scaled
                        "hopper 128x128x128, scaled", "hopper 64x64x128, scaled" } do
   for _, rows in ipairs{ 1, 128 } do note_scaled(name, rows) end
 end
+note_scaled("hopper 128x256x128, scaled", 128, true)
 note_boxes "hopper 256x128x64, C in boxes"
 for _, rows in ipairs{ 1, 16, 64 } do note_packed(bf16, "u4", rows) end
 note_packed(bf16, "f4e2m1", 1)

@@ -9,7 +9,7 @@ local BLOCK <const> = 128
 local types <const> = { "f8e4m3", "f16", "f32", "tf32" }
 local configs <const> = {
   f8e4m3 = { "mma 64x64x128, f8", "hopper 64x64x128, scaled", "hopper 128x128x128, scaled",
-             "hopper 256x128x128, scaled",
+             "hopper 128x256x128, scaled", "hopper 256x128x128, scaled",
              "hopper 128x128x128", "hopper 128x128x128, across", "hopper 128x256x128",
              "hopper 256x128x128, transposed first" },
   f16 = { "mma 64x64x64", "hopper 64x64x64", "hopper 128x128x64", "hopper 16x64x64" },

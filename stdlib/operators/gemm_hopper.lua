@@ -50,7 +50,7 @@ local M = setmetatable({}, { __index = problems })
 local GROUP <const>, WARP <const> = 128, 32 -- threads of a warp group, and of a warp
 local ROWS <const> = 64 -- of an instruction
 local LINE_BITS <const>, VECTOR_BITS <const> = 1024, 128 -- of a swizzled line, of a wide access
-local AHEAD_PARTS <const> = 4 -- of a tile's columns, of which two run when the next tile begins
+local AHEAD_PARTS <const> = 4 -- of a tile, of which some run when the next tile begins
 local ORDER_ID <const> = 1 -- of the named barriers that order the groups; store's follow
 
 -- {====== The parts ======
@@ -104,13 +104,14 @@ local function plan_of(variant)
            store = store.plan(stored, mma_of, bN // together, held) }
 end
 
--- Does a group begin the next tile before it stores one? All blocks know how many tiles they have.
--- There are registers for that if a thread holds all of its scales, or if parts in two rows need
--- the same ones.
-local function is_ahead(variant, plan)
-  return plan.parts == AHEAD_PARTS and variant.promotes ~= nil
+-- How many parts of the next tile a group begins before it stores one, or nil. All blocks know how
+-- many tiles they have. There are registers for that if a thread holds all of its scales, or if
+-- parts in two rows need the same ones; for two parts, where one operand has few scales.
+local function ahead_of(variant, plan)
+  local can = plan.parts == AHEAD_PARTS and variant.promotes ~= nil
     and (scaling.holds_all(variant) or variant.tile[2] // plan.together > ROWS)
     and not (variant.grouped or variant.batched)
+  return can and (scaling.is_each(variant) and 1 or 2) or nil
 end
 
 -- How many tiles the block has.
@@ -361,7 +362,7 @@ function M.make(variant, ranks)
     or plan.mma_of(plan.stored.tile[1], variant.tile[2] // plan.together, plan.together),
     GROUP * plan.together, true)
   scaling.plan(variant, plan.mma, true)
-  plan.ahead = not ranks and is_ahead(variant, plan)
+  plan.ahead = not ranks and ahead_of(variant, plan)
   -- Arrivals that make a slot full.
   local fills = variant.gathers and nested.arrivals(variant)
     or variant.promotes and GROUP // WARP or 1

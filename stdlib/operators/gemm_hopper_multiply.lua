@@ -72,8 +72,10 @@ local function scaled_whole(plan, block, state, tCsX, tCsY, sums, promoter, at)
 end
 
 -- The same, a part of the tile at a time: while the sums of a part are scaled and added, the
--- products of the next one run. plan.ahead: some also run on into the next turn of a loop, which
--- awaits them alone. ptxas would wait for each product if others ran then.
+-- products of the next one run. plan.ahead: those of one part also run on into the next turn of a
+-- loop, which awaits them alone: ptxas would wait for each product if others ran then. And of the
+-- next tile so many parts are begun before a tile is stored. Scales of a part are read before the
+-- next one's products take shared memory's time.
 local function scaled_parts(plan, block, state, tCsX, tCsY, sums, promoter, at)
   local last = plan.parts - 1
   local function begin(slot, i)
@@ -102,13 +104,14 @@ local function scaled_parts(plan, block, state, tCsX, tCsY, sums, promoter, at)
     local next_slot, next_read
     for i = 0, last do
       local is_awaited = is_alone and i == 0
+      local factors = plan.ahead and read(i)
       if is_awaited then wgmma_wait(0) end
       if i < last then
         begin(slot, i + 1)
       elseif follow then
         next_slot, next_read = follow()
       end
-      local factors = read(i)
+      factors = factors or read(i)
       if not is_awaited then wgmma_wait((i < last or follow) and 1 or 0) end
       add(slot, factors, i)
     end
@@ -162,13 +165,16 @@ local function scaled_parts(plan, block, state, tCsX, tCsY, sums, promoter, at)
     wgmma_fence()
     wgmma_commit()
   end
+  local has_two = plan.ahead == 2
   begin_next()
-  begin(state.slot, 1)
+  if has_two then begin(state.slot, 1) end
   return function(fetch, has_next)
     clear(sums)
-    fetch_at(plan, block, 0, fetch)
-    scale_first()
-    for k in range(1, block.k_tiles - 1) do
+    if has_two then
+      fetch_at(plan, block, 0, fetch)
+      scale_first()
+    end
+    for k in range(plan.ahead - 1, block.k_tiles - 1) do
       fetch_at(plan, block, k, fetch)
       local slot, read = take()
       scale_slot(slot, read, true, begin_next)
@@ -176,7 +182,7 @@ local function scaled_parts(plan, block, state, tCsX, tCsY, sums, promoter, at)
     fetch_at(plan, block, block.k_tiles - 1, fetch)
     local slot, read = take()
     scale_slot(slot, read, true, function() begin_tile(0, has_next) end)
-    begin_tile(1, has_next)
+    if has_two then begin_tile(1, has_next) end
   end
 end
 

@@ -60,6 +60,11 @@ function M.is_deep(p) return p.scales ~= nil and (p.scales.A.deep or p.scales.B.
 --- Has each row of A scales of blocks of K of its own? Such a thread of gemm_hopper.lua reads many.
 function M.has_many(p) return p.scales ~= nil and p.scales.A.deep and p.scales.A.rows == "each" end
 
+--- Have the rows of both operands such scales of their own?
+function M.is_each(p)
+  return M.has_many(p) and p.scales.B.deep and p.scales.B.rows == "each"
+end
+
 --- How many elements of K have a scale.
 function M.block_of(p) return p.scales and (p.scales.A.block or p.scales.B.block) or BLOCK end
 
