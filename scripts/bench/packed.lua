@@ -80,33 +80,46 @@ local function median(list)
   return list[#list // 2 + 1]
 end
 
--- Microseconds of a call of `run`.
-local function time_of_call(run)
-  local times, from, to = {}, on_gpu and ct.event(), on_gpu and ct.event()
-  for i = 1, WARM + TIMED do
-    local began = tools.now()
-    if on_gpu then from:record() end
-    run()
-    if on_gpu then to:record() end
-    ct.synchronize()
-    local ms = on_gpu and from:elapsed(to) or tools.now() - began
-    if i > WARM then times[#times + 1] = ms end
+-- Milliseconds of a call of `run`.
+local function ms_of(run, from, to)
+  local began = tools.now()
+  if on_gpu then from:record() end
+  run()
+  if on_gpu then to:record() end
+  ct.synchronize()
+  return on_gpu and from:elapsed(to) or tools.now() - began
+end
+
+-- Microseconds of each call of some, which take turns: all find the device as warm.
+local function times_of(...)
+  local runs, times, from, to = {...}, {}, on_gpu and ct.event(), on_gpu and ct.event()
+  for j = 1, #runs do times[j] = {} end
+  for i = 1 - WARM, TIMED do
+    for j, run in ipairs(runs) do
+      local ms = ms_of(run, from, to)
+      if i > 0 then times[j][i] = 1e3 * ms end
+    end
   end
-  return 1e3 * median(times)
+  for j, list in ipairs(times) do times[j] = median(list) end
+  return table.unpack(times)
+end
+
+local function graph_of(launches)
+  return ct.graph(function()
+    for _, launch in ipairs(launches) do launch() end
+  end)
 end
 
 -- Microseconds of one launch of the list, in a graph.
 local function time_of(launches)
-  local g <close> = ct.graph(function()
-    for _, launch in ipairs(launches) do launch() end
-  end)
-  return time_of_call(g) / #launches
+  local g <close> = graph_of(launches)
+  return times_of(g) / #launches
 end
 
 -- Bytes that a copy reads and writes in a microsecond, one after another in a stream.
 local function copy_rate()
   local a, b = ct.zeros(u32, COPIED // 4), ct.zeros(u32, COPIED // 4)
-  local t = time_of_call(function()
+  local t = times_of(function()
     for _ = 1, COPIES do ct.copy(a, b) end
   end) / COPIES
   a:close()
@@ -170,18 +183,19 @@ end
 local function prefill(w, name_of_X, m, n, k, variants)
   local X = activations(name_of_X, m, k)
   local C = ct.tensor(ct.bf16, ct.row_major{ m, n })
-  local function time_8(launch)
+  local function graph_of_8(launch)
     local list = {}
     for i = 1, 8 do list[i] = launch end
-    return time_of(list)
+    return graph_of(list)
   end
   local W = w:dequantize(ct.bf16)
   local plain, theirs = operator.prepare(X.dtype == ct.bf16 and X or widen(X), W, C)
-  local u = time_8(plain)
+  local plain_8 <close> = graph_of_8(plain)
   if X.dtype ~= ct.bf16 then
     local narrow, name = operator.prepare(X, narrowed(W, X.dtype), C,
       { scale_a = ct.ones(ct.f32, m), scale_b = ct.ones(ct.f32, n) })
-    print(("%dx%dx%d  %8.1f us  %s"):format(m, n, k, time_8(narrow), name))
+    local narrow_8 <close> = graph_of_8(narrow)
+    print(("%dx%dx%d  %8.1f us  %s"):format(m, n, k, times_of(narrow_8) / 8, name))
   end
   for _, config in ipairs(variants) do
     local _, how = activations(name_of_X, m, k, config)
@@ -192,9 +206,10 @@ local function prefill(w, name_of_X, m, n, k, variants)
       data.poison(C)
       ours()
       local error_text = check(X, w, C)
-      local t = time_8(ours)
-      print(("%dx%dx%d  %8.1f us  bf16 %8.1f us  %.3f  error %s  %s; %s %s"):format(m, n, k, t, u,
-        u / t, error_text, name, theirs, text_of(config)))
+      local ours_8 <close> = graph_of_8(ours)
+      local t, u = times_of(ours_8, plain_8)
+      print(("%dx%dx%d  %8.1f us  bf16 %8.1f us  %.3f  error %s  %s; %s %s"):format(m, n, k, t / 8,
+        u / 8, u / t, error_text, name, theirs, text_of(config)))
       io.stdout:flush()
     end
   end
