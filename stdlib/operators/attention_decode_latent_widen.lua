@@ -180,6 +180,7 @@ function Loader:load_tile(piece, first, slot)
     self.landed[c]:wait(self.turn)
     local read = self:read(c)
     if c == 0 then self.claim.slot(slot) else self:hand_on(c - 1, slot) end
+    if c == 0 then fence_proxy_async() end -- as hand_on has
     self.together:sync() -- all have read the chunk
     if c == 1 then self:bring_rest(piece, first) end
     if first + KEYS < piece.last then

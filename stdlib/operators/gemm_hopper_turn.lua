@@ -225,6 +225,7 @@ function M.multiply(mma, state, held, tCsY, sums, k_tiles, calls)
       end
       wgmma_commit()
       if part == 0 then calls.begun(k) end
+      if part == 1 then fence_proxy_async() end -- the slot's rows are here
       wgmma_wait(1)
       if part == 0 and k > 0 then calls.release(before) end
     end

@@ -326,15 +326,19 @@ local function place_of(lane, s)
   return coded.slot, coded.parity
 end
 
--- The numbers of row i of step s of a turn; after the last row the slot is empty.
+-- The numbers of row i of step s of a turn.
 local function take(lane, block, s, i, held)
   local slot, parity = place_of(lane, s)
   if i == 0 then block.coded_full[slot]:wait(parity) end
   make_numbers(lane, { strip = lane.strip + i * WARPS, slot = slot }, held)
-  if i == lane.plan.high - 1 then
-    arrive(block.coded_empty[slot], lane.lane)
-    if not lane.plan.is_fixed then lane.coded:advance() end
-  end
+end
+
+-- The slot of step s is empty. TMA would overtake words that are still on their way to the lanes. The
+-- fence waits for them, so it comes when products of them run, and costs nothing.
+local function give_back(lane, block, s)
+  fence_proxy_async()
+  arrive(block.coded_empty[place_of(lane, s)], lane.lane)
+  if not lane.plan.is_fixed then lane.coded:advance() end
 end
 
 -- Calls f(k, s, slot, parity) for the steps of K of a tile: s counts those of a turn, slot is where
@@ -406,6 +410,7 @@ local function multiply_apart(lane, block, state, way, sums, held)
     block.full[slot]:wait(parity)
     for i = 0, last do
       for j = i == 0 and 0 or i + ahead, math.min(i + ahead, last) do begin(j, own, slot) end
+      if i == 0 then give_back(lane, block, s) end
       if i == 0 and k + 1 < block.k_tiles then
         take(lane, block, s + 1, 0, held[1 - s % 2])
       end
@@ -429,6 +434,7 @@ local function multiply(lane, block, state, way, held, handed)
       gemm(way.mma, own.A, part_of(way.tCsX(_, _, _, slot), 0, 0, 1), way.sums[i],
         {accumulate = k > 0})
       wgmma_commit()
+      if i == high - 1 then give_back(lane, block, s) end
       wgmma_wait(1)
       if i == 0 and k > 0 then release(block, before) end
     end

@@ -184,6 +184,7 @@ local function make_staged(p)
       ring.full[state.slot]:wait(state.parity)
       passes.do_row(p, in_row(p, thread, turn, count, given_, n_rows,
         staged_in(p, ring, state.slot)), results)
+      fence_proxy_async()
       sync_threads() -- all have read the slot
       local next = turn + p.stages * step
       if threadIdx.x == 0 and next < n_rows then fetch(ring, thread, next, state.slot) end
