@@ -107,6 +107,19 @@ add("matmul hopper, scales of columns", "wgmma_fence() #2", "needless",
   "no register of the product was touched since the fence before it")
 add("matmul hopper, pdl", "grid_dependency_wait() #2", "needless",
   "what comes behind it waits for boxes that are loaded behind the first one")
+for _, name in ipairs { "matmul packed, hopper", "matmul packed, hopper, rows of 8 bits" } do
+  add(name, "grid_dependency_wait() #1", "elsewhere",
+    "matmul hopper, pdl: no launch before this one writes what it reads")
+  add_all(name, { "tma_store_wait() #1", "sync() of a named barrier #1" }, "elsewhere",
+    "matmul hopper cooperative: a block's second tile needs it")
+end
+add("matmul packed, hopper", "the arrival at an mbarrier 'empty' #5", "elsewhere",
+  "matmul hopper cooperative: a block's second tile needs it")
+
+-- {====== Rows ======
+
+add("rows, gradients", "grid_dependency_wait() #1", "elsewhere",
+  "matmul hopper, pdl: no launch before this one writes what it reads")
 
 -- {====== Attention ======
 

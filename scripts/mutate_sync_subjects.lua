@@ -171,6 +171,20 @@ end
 scaled("hopper, scales of columns", "hopper 256x128x128, scaled", {512, 128, 768})
 scaled("hopper, scales, one pass", "hopper 64x64x128, scaled", {128, 64, 1024})
 
+-- Codes come to a ring of their own, which comes round twice.
+local function packed(name, dtype, k, config)
+  operators["matmul packed, hopper" .. name] = function()
+    local weights, T = require "cuttle.packed_weights", dtype.bits == 8 and f32 or dtype
+    local codes = reference.cast(rand(f32, 64 * k, 0, 16), u8)
+    local W = weights.pack_weights(view(codes, row_major{64, k}), {type = "u4",
+      scales = rand(T, row_major{64, k // 128})})
+    local A = view(reference.cast(randn(f32, 70 * k), dtype), row_major{70, k})
+    matmul(A, W, zeros(bf16, row_major{70, 64}), {config = config})
+  end
+end
+packed("", bf16, 512, {groups = 1, columns = 64, stages = 2, depth = 4, min_blocks = 2})
+packed(", rows of 8 bits", f8e4m3, 1024, {groups = 1, columns = 64, stages = 2, depth = 2})
+
 -- The gradients come from what the layer keeps of its gates.
 operators["experts, kept gates"] = function()
   local experts = require "cuttle.expert_layer"
@@ -188,6 +202,13 @@ end
 
 operators["rows, in clusters"] = function()
   require("cuttle.rows").rms_norm(randn(bf16, row_major{3, 65536}), ones(bf16, 65536), 1e-6)
+end
+
+-- Of sums of columns; TMA brings rows to a ring.
+operators["rows, gradients"] = function()
+  local x, weight = randn(bf16, row_major{60, 4096}), ones(bf16, 4096)
+  local _, scale = require("cuttle.rows").rms_norm(x, weight, 1e-6)
+  require("cuttle.rows").rms_norm_backward(x, x, weight, scale)
 end
 
 -- {====== Attention ======

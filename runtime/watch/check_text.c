@@ -12,7 +12,7 @@ typedef struct Words {
   char who[200], other[200]; /* "thread (0,0,0) of block (1,0,0)" */
   char line[160], other_line[160];
   bool writes, other_writes, is_cooperative, is_cluster, has_flags;
-  bool is_response;  /* the later access is that of clc_try_cancel */
+  bool is_apart;     /* the later access is by TMA or clc_try_cancel, which take another path */
   bool is_of_halves; /* one line stores to elements that share a byte */
 } Words;
 
@@ -116,7 +116,8 @@ static Words words_of(const CtSimtJob *job, const CtFound *f) {
   }
   find_writers(f, &w);
   w.is_of_halves = is_of_halves(p, f);
-  w.is_response = ct_in_op(p, f->in) == CT_OP_CLC_TRY_CANCEL;
+  w.is_apart = f->kind == CT_CHECK_RACE_SHARED && (ct_in_op(p, f->in) == CT_OP_CLC_TRY_CANCEL ||
+                                                   ct_in_is(&p->code[f->in], CT_INS_TMA));
   return w;
 }
 
@@ -279,7 +280,7 @@ static const char *clock_order(const CtFound *f, const Words *w) {
     case CT_AGENT_NONE:
     case CT_AGENT_COUNT: break;
   }
-  return f->agent != CT_AGENT_NONE && (w->other_writes || w->is_response)
+  return f->agent != CT_AGENT_NONE && (w->other_writes || w->is_apart)
              ? "; put fence_proxy_async() after %m, then arrive or a barrier, then a wait before %l"
              : "; arrive at a barrier after %m, and wait for it before %l";
 }
@@ -328,6 +329,15 @@ static const char *tensor_order(const CtFound *f) {
                "tcgen05_after_thread_sync()"
              : "; put tcgen05_before_thread_sync() after %m, then an arrival or a barrier, and before "
                "%l a wait for it, then tcgen05_after_thread_sync()";
+}
+
+/* A copy to an mbarrier writes what threads of another block read. */
+static const char *readers_order(const Words *w) {
+  return w->is_apart
+             ? "; let that block's readers call fence_proxy_async() after %m and then arrive here, as in "
+               "empty[i]:arrive(rank), and wait for them before %l, or put sync_cluster() between"
+             : "; let that block's readers arrive here after %m, as in empty[i]:arrive(rank), and "
+               "wait for them before %l, or put sync_cluster() between";
 }
 
 /* What would order the two accesses of a race. */
@@ -379,10 +389,7 @@ static const char *race_order(const CtFound *f, const Words *w, bool same_line) 
   if (f->other_agent == CT_AGENT_BAR && w->other_writes) {
     return clock_order(f, w);
   }
-  return f->agent == CT_AGENT_BAR && !w->other_writes
-             ? "; let that block's readers arrive here after %m, as in empty[i]:arrive(rank), and "
-               "wait for them before %l, or put sync_cluster() between"
-             : "; {sync_cluster()}";
+  return f->agent == CT_AGENT_BAR && !w->other_writes ? readers_order(w) : "; {sync_cluster()}";
 }
 
 /* Two accesses of two ranks. */

@@ -128,12 +128,12 @@ static bool is_response(const Touch *t) {
 }
 
 /* TMA and products take another path to memory than threads, and than an ST_ASYNC. Where a thread wrote by an ordinary
-   instruction, they need a proxy fence in between (PTX ISA, async proxy). So does a response that is written where a thread
-   read one (PTX ISA, clusterlaunchcontrol.try_cancel). */
+   instruction, they need a proxy fence in between (PTX ISA, async proxy). So do TMA and a response where they write what
+   a thread read: what it loads may still be on its way when it arrives at an mbarrier. */
 static bool needs_proxy(const Touch *t, const CtCheckEvent *old, bool old_writes) {
   bool by_thread = old->agent == CT_AGENT_NONE && t->event.agent != CT_AGENT_NONE;
-  bool is_other = t->a->reads || ct_in_is(&t->k->code[t->event.in], CT_INS_TMA);
-  return by_thread && (old_writes ? is_other : is_response(t));
+  bool is_tma = ct_in_is(&t->k->code[t->event.in], CT_INS_TMA);
+  return by_thread && (is_tma || (old_writes ? t->a->reads : is_response(t)));
 }
 
 /* Is the older access over before this one, or do the two never race? */

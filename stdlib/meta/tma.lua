@@ -85,11 +85,11 @@ function tma_store_commit() end
 function tma_store_wait(n, options) end
 
 --- Makes ordinary writes to shared memory visible to TMA and wgmma.
---- It also orders earlier reads before the writes of a tma_load. Each thread that wrote calls the
---- fence; then all threads reach a barrier, and one of them starts the store. With "global", the
---- fence applies to global memory: later calls of tma_load see what threads of this launch wrote
---- there. In this case, only the loading thread calls the fence, after it has waited for the
---- writes.
+--- It also orders earlier reads before the writes of a tma_load: what a thread reads may still be on
+--- its way when it gives the slot back. Each thread that wrote or read calls the fence; then all
+--- threads reach a barrier, and one of them starts the copy. With "global", the fence applies to
+--- global memory: later calls of tma_load see what threads of this launch wrote there. In this case,
+--- only the loading thread calls the fence, after it has waited for the writes.
 --- CuTe: tma_store_fence, cutlass::arch::fence_view_async_shared. PTX: fence.proxy.async. MoYe: none.
 ---@param space? string "shared" (the default) or "global"
 function fence_proxy_async(space) end

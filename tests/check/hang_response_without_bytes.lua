@@ -14,6 +14,7 @@ local k = kernel("scheduler", function(tiles, y)
     else
       full[0]:wait(i % 2) -- finds: deadlock in block (0,0,0): warp 0 waits at line 15 for full[0], parity 0: 128 bytes are missing
       y[t] = answer[{t, 0}]
+      fence_proxy_async()
       sync_warp()
       if t == 0 then empty[0]:arrive() end
     end

@@ -9,7 +9,7 @@ local k = kernel("both", function(A, C, n)
       for i in range(n) do
         empty[0]:wait(state.parity)
         full[0]:arrive_expect_tx(32 * 4)
-        if cluster_rank() == 0 then tma_load(g(_, _, i), s, full[0], {multicast = 3}) end -- finds: race: write of s at (0,0), extent (1,32) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by thread (32,0,0) of block (1,0,0) at line 20 are not ordered; let that block's readers arrive here after line 20, as in empty[i]:arrive(rank), and wait for them before line 12, or put sync_cluster() between
+        if cluster_rank() == 0 then tma_load(g(_, _, i), s, full[0], {multicast = 3}) end -- finds: race: write of s at (0,0), extent (1,32) by a copy to an mbarrier, by thread (0,0,0) of block (0,0,0), and read by thread (32,0,0) of block (1,0,0) at line 20 are not ordered; let that block's readers call fence_proxy_async() after line 20 and then arrive here, as in empty[i]:arrive(rank), and wait for them before line 12, or put sync_cluster() between
         state:advance()
       end
     end

@@ -12,6 +12,7 @@ local k = kernel("source", function(A, y)
     A[{8 * i, threadIdx.x}] = 1.0 -- finds: race: write of A at (0,0), extent (16,32), by thread (0,0,0) of block (0,0,0), and read by a copy to an mbarrier by thread (0,0,0) at line 8 are not ordered; TMA reads by another path: write there after a wait for that phase of its mbarrier, and put fence_proxy_async("global") after a write that it is to read
     full[i]:wait(0)
     y[{threadIdx.x, i}] = s[threadIdx.x]
+    fence_proxy_async()
     sync_threads()
   end
 end)

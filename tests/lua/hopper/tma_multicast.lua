@@ -12,6 +12,7 @@ local k = kernel("halves", function(A, C, mask)
     end
     full[i]:wait(0)
     for j = 0, 15 do C[{16 * i + j + 32 * pair, threadIdx.x, rank}] = s[{j, threadIdx.x}] end
+    fence_proxy_async()
     sync_cluster()
   end
 end)

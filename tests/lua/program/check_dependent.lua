@@ -247,6 +247,7 @@ local stream = kernel("stream", function(A, B)
       for j = 0, 7 do
         B[{i * 8 + j, threadIdx.x - 32}] = 2 * s[{j, threadIdx.x - 32, state.slot}]
       end
+      fence_proxy_async()
       sync_warp()
       if threadIdx.x == 32 then empty[state.slot]:arrive() end
       state:advance()

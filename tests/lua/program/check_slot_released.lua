@@ -1,5 +1,6 @@
 -- A ring whose readers give a slot back: what fills it again may write there before a read that comes
--- after that. Who fills, and who arrives how. `check` names a late read, and nothing else.
+-- after that. TMA may do so before a read that came earlier, unless a proxy fence is between. Who
+-- fills, and who arrives how. `check` names a late read or a missing fence, and nothing else.
 local check = require "cuttle.check"
 local tap = dofile "tests/support/tap.lua"
 
@@ -10,7 +11,7 @@ local function plain(r, slot, i)
   for j = 0, 1 do r.s[{2 * r.lane + j, slot}] = r.x[{2 * r.lane + j, i}] end
 end
 local fills = {
-  tma = { arrivals = 1, fill = function(r, slot, i)
+  tma = { arrivals = 1, by_tma = true, fill = function(r, slot, i)
     if r.lane == 0 then
       r.full[slot]:arrive_expect_tx(N * 4)
       tma_load(tile(tma_tensor(r.x), {N, 1}, {0, i}), r.s(_, slot), r.full[slot])
@@ -31,7 +32,7 @@ local fills = {
     cp_async_wait(0)
     r.full[slot]:arrive()
   end },
-  multicast = { arrivals = 1, blocks = 2, fill = function(r, slot, i)
+  multicast = { arrivals = 1, blocks = 2, by_tma = true, fill = function(r, slot, i)
     if r.lane == 0 then
       r.full[slot]:arrive_expect_tx(N * 4)
       if r.rank == 0 then
@@ -40,7 +41,7 @@ local fills = {
       end
     end
   end },
-  tma_store = { arrivals = 1, blocks = 2, fill = function(r, slot)
+  tma_store = { arrivals = 1, blocks = 2, by_tma = true, fill = function(r, slot)
     if r.lane == 0 then
       r.full[slot]:arrive_expect_tx(N * 4)
       tma_store(r.source, r.s(_, slot), r.full[slot], 1 - r.rank)
@@ -78,7 +79,8 @@ local arrives = {
   end },
 }
 
-local function kernel_of(fill, way, is_late)
+local function kernel_of(fill, way, how)
+  local is_late = how == "late"
   local blocks = fill.blocks or 1
   return kernel("ring", function(x, y)
     local s = shared(f32, {N, STAGES})
@@ -104,6 +106,7 @@ local function kernel_of(fill, way, is_late)
         full[slot]:wait(state.parity)
         sum = sum + s[{t, slot}]
         if not is_late then sum = sum + s[{N - 1 - t, slot}] end
+        if how ~= "not fenced" then fence_proxy_async() end
         way.arrive(r, slot)
         if is_late then sum = sum + s[{N - 1 - t, slot}] end
         state:advance()
@@ -118,17 +121,17 @@ local names = {}
 for name in pairs(fills) do names[#names + 1] = name end
 table.sort(names)
 for _, name in ipairs(names) do
-  for _, how in ipairs { "each", "each warp", "group", "lanes" } do
-    for _, is_late in ipairs { false, true } do
+  for _, who in ipairs { "each", "each warp", "group", "lanes" } do
+    for _, how in ipairs { "right", "late", "not fenced" } do
       local findings, _, ok, message = check.run(function()
-        local k, blocks = kernel_of(fills[name], arrives[how], is_late)
+        local k, blocks = kernel_of(fills[name], arrives[who], how)
         k{grid = blocks, block = 96, cluster = blocks}(rand(f32, {N, TURNS}),
           zeros(f32, {N, blocks}))
       end, {orders = 30})
       local is_found = #findings > 0 and findings[1].kind:find "^race" ~= nil
-      tap.ok(ok and is_found == is_late and (is_late or #findings == 0),
-        ("%s, %s arrives: %s"):format(name, how, is_late and "late" or "right"), message,
-        check.report(findings, 1))
+      local is_wrong = how == "late" or how == "not fenced" and fills[name].by_tma or false
+      tap.ok(ok and is_found == is_wrong and (is_wrong or #findings == 0),
+        ("%s, %s arrives: %s"):format(name, who, how), message, check.report(findings, 1))
     end
   end
 end
