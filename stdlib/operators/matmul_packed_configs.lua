@@ -79,10 +79,6 @@ local function row_trouble(p, row)
     or is_narrow(p.dtype)) then
     return 'a schedule is "ping-pong", of 2 groups, all of K and types of 16 bits'
   end
-  if (row.min_blocks or 1) > 1 and not is_narrow(p.dtype) then -- see `many` below
-    return ("min_blocks is %s; activations of 16 bits take one block for each multiprocessor")
-      :format(row.min_blocks)
-  end
 end
 
 -- K as whole steps of a row: of 8 bits the last one may overhang, where TMA reads zeros.
@@ -216,11 +212,11 @@ end
 -- that begin early would put two on some. With groups of less than `least_group` a block's memory
 -- has no room for scales, or threads would spill registers. `lines` are for codes of 4 bits, of
 -- which enough steps are on their way; with less than `least_rows` of A one line was faster.
--- Measured on an H200 with u4 of 4096x4096 and 8192x8192. No row puts two blocks on a
--- multiprocessor: on an H200 warps then multiplied codes of another step (docs/measurements.md).
+-- Measured on an H200 with u4 of 4096x4096 and 8192x8192.
 -- `of_group`: of groups, if each has so many rows or more; only_groups: not of single products.
 -- `most_k`: groups multiply in turn where an epilogue follows little of K. `last`: with the columns
--- that a group's last tile may have, only if two tiles have room for all rows.
+-- that a group's last tile may have, only if two tiles have room for all rows. `whole`: only if the
+-- columns divide those that A has rows for, in steps of 64.
 local many <const> = {
   { columns = 256, groups = 2, stages = 4, min_blocks = 1, registers = { 40, 232 },
     of_group = 512 },
@@ -238,14 +234,14 @@ local many <const> = {
   { columns = 128, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2 },
   { columns = 128, groups = 1, stages = 4, min_blocks = 1, most = 1, lines = 2, least_group = 64 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, most = 1 },
-  { columns = 128, groups = 1, stages = 4, min_blocks = 1, registers = { 40, 208 } },
+  { columns = 128, groups = 1, stages = 4, min_blocks = 2, registers = { 40, 208 }, whole = true },
   { columns = 128, groups = 1, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
     least_group = 64 },
   { columns = 128, groups = 1, stages = 8, min_blocks = 1, k_blocks = 2 },
   { columns = 64, groups = 2, stages = 4, min_blocks = 1, k_blocks = 2, lines = 2,
     least_group = 64 },
   { columns = 64, groups = 2, stages = 8, min_blocks = 1, k_blocks = 2 },
-  { columns = 64, groups = 1, stages = 8, min_blocks = 1 },
+  { columns = 64, groups = 1, stages = 8, min_blocks = 2 },
 }
 -- The same of 8 bits, whose sums are in two or three fragments. `rather`: only if so much of the
 -- rounds that its tiles take is less than the rounds of the next row's. `only`: for activations of
@@ -287,6 +283,7 @@ local function is_for(row, p, w)
   local k_blocks, n_sms, n, n_groups = row.k_blocks or 1, n_sms_of(p), sharing(p)
   local blocks = cdiv(p.m, ROWS * row.groups) * cdiv(n, row.columns) * n_groups * k_blocks
   return row.columns <= cdiv(n, ROWS) * ROWS
+    and (not row.whole or cdiv(n, ROWS) * ROWS % row.columns == 0)
     and (not row.last or n <= row.columns + row.last) and span_of(p, w) >= (row.least_group or 0)
     and p.k <= (row.most_k or math.huge) and p.k >= (row.least_k or 0)
     and (not row.only or row.only == p.dtype.name)
@@ -326,7 +323,7 @@ end
 
 local function of_many(config, p, w, row)
   for key, value in pairs(row) do config[key] = value end
-  for _, name in ipairs { "of_group", "only_groups", "glu", "least_k", "most_k" } do
+  for _, name in ipairs { "of_group", "only_groups", "glu", "least_k", "most_k", "whole" } do
     config[name] = nil
   end
   config.template, config.folds = HOPPER, folds(p, w) or nil

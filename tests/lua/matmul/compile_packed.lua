@@ -38,9 +38,9 @@ check("u4", 16, bf16, nil, 3)
 if arg[1] == "hopper" then
   check("u4", 256, bf16, {groups = 2, columns = 256, stages = 4, min_blocks = 1,
     registers = {40, 232}})
-  check("f4e2m1", 100, f16, {groups = 1, columns = 128, stages = 4, min_blocks = 1,
+  check("f4e2m1", 100, f16, {groups = 1, columns = 128, stages = 4, min_blocks = 2,
     registers = {40, 208}})
-  check("nf4", 40, bf16, {groups = 1, columns = 64, stages = 6, min_blocks = 1})
+  check("nf4", 40, bf16, {groups = 1, columns = 64, stages = 6, min_blocks = 2})
   check("u4", 128, bf16, {groups = 2, columns = 128, stages = 5, min_blocks = 1, k_blocks = 2})
   check("u4", 256, bf16, {groups = 2, columns = 128, stages = 4, min_blocks = 1,
     registers = {40, 232}}, 3)
