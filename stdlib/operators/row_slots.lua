@@ -18,6 +18,7 @@ end
 
 --- The block's slots: of each input with elements, by its number.
 function M.new(p, given)
+  if is_ring(p) then assert(p.slots % group_size(p) == 0 and p.deep % group_size(p) == 0) end
   local ring = { slots = {}, held = {}, first = 0 }
   for i, input in ipairs(p.inputs) do
     if input.kind == "elements" then
