@@ -234,6 +234,7 @@ static void set_kind(Case *x, int kind) {
   x->scale = kind == N_KINDS - 1 ? CT_f8ue4m3 : CT_f8ue8m0;
   x->x = (CtExact){.m = M,
                    .n = N,
+                   .groups = 1,
                    .k = is_pair ? 32 : 64,
                    .vec = is_pair               ? kind / N_PAIRS / 2
                           : kind == N_KINDS - 1 ? 4

@@ -180,22 +180,37 @@ static void multiply_row(const CtExact *x, const Sides *sides, int i, const floa
   }
 }
 
-void ct_exact_product(const CtExact *x, const float *a, const float *b, const float *sfa,
-                      const float *sfb, float *c) {
-  Side rows = {.most = 0}, cols = {.most = 0};
-  Columns columns[CT_EXACT_MAX_K] = {{{{0}}}};
-  CT_ASSERT(x->m <= CT_EXACT_MAX_M && x->n <= CT_EXACT_MAX_N && x->k <= CT_EXACT_MAX_K);
-  for (int l = 0; l < x->k; l++) {
-    for (int i = 0; i < x->m; i++) {
-      set_element(&rows, i, l, a[i * x->k + l]);
+static void set_rows(const CtExact *x, const float *a, Side *rows) {
+  for (int i = 0; i < x->m; i++) {
+    for (int l = 0; l < x->k; l++) {
+      set_element(rows, i, l, a[i * x->k + l]);
     }
+  }
+}
+
+static void multiply_group(const CtExact *x, const Side *rows, const float *a, const float *b,
+                           const float *sfa, const float *sfb, float *c) {
+  Side cols = {.most = 0};
+  Columns columns[CT_EXACT_MAX_K] = {{{{0}}}};
+  for (int l = 0; l < x->k; l++) {
     for (int j = 0; j < x->n; j++) {
       set_element(&cols, j, l, b[l * x->n + j]);
       columns[l].v[j] = (double)cols.v[j][l];
     }
   }
-  const Sides sides = {&rows, &cols, columns, choose(&rows, &cols)};
+  const Sides sides = {rows, &cols, columns, choose(rows, &cols)};
   for (int i = 0; i < x->m; i++) {
     multiply_row(x, &sides, i, a + i * x->k, b, sfa + i * x->vec, sfb, c + i * x->n);
+  }
+}
+
+void ct_exact_product(const CtExact *x, const float *a, const float *b, const float *sfa,
+                      const float *sfb, float *c) {
+  Side rows = {.most = 0};
+  CT_ASSERT(x->m <= CT_EXACT_MAX_M && x->n <= CT_EXACT_MAX_N && x->k <= CT_EXACT_MAX_K);
+  set_rows(x, a, &rows);
+  for (int i = 0; i < x->groups; i++) {
+    multiply_group(x, &rows, a, b + i * x->n * x->k, sfa, sfb + i * x->n * x->vec,
+                   c + i * x->m * x->n);
   }
 }

@@ -25,6 +25,7 @@ static inline bool ct_is_exact(const CtAtom *atom) {
 
 typedef struct CtExact {
   int m, n, k;
+  int groups;  /* of n columns: B, SFB and C of one follow those of the other */
   int vec;     /* scales of a row of A and of a column of B; 0: none */
   CtDtype sum; /* f32 or f16: what c holds and is rounded to */
 } CtExact;

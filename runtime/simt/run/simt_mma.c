@@ -90,6 +90,7 @@ static void multiply_exact(const CtMma *m, const Operands *x) {
   const CtExact of = {.m = m->m,
                       .n = m->n,
                       .k = m->k,
+                      .groups = 1,
                       .vec = m->vec,
                       .sum = m->load[CT_ATOM_C] == CT_LOAD_f16 ? CT_f16 : CT_f32};
   ct_exact_product(&of, (const float *)(const void *)x->a, (const float *)(const void *)x->b,

@@ -222,20 +222,23 @@ static void load_a(const Wgmma *g, int64_t r) {
   }
 }
 
-static void multiply_exact(const Wgmma *g, int i, char *sums) {
+static void multiply_exact(const Wgmma *g, char *sums) {
   const CtMma *m = g->m;
-  const CtExact of = {.m = ROWS, .n = COLS, .k = m->k, .vec = m->vec, .sum = CT_f32};
+  const CtExact of = {
+      .m = ROWS, .n = COLS, .k = m->k, .groups = m->groups, .vec = m->vec, .sum = CT_f32};
   const float *b = (const float *)(const void *)(g->numbers + 4 * (int64_t)m->size[A]);
-  ct_exact_product(&of, (const float *)(const void *)g->numbers, b + i * COLS * m->k, g->sfa,
-                   g->sfb + i * COLS * m->vec, (float *)(void *)sums);
+  ct_exact_product(&of, (const float *)(const void *)g->numbers, b, g->sfa, g->sfb,
+                   (float *)(void *)sums);
 }
 
 static void multiply(const Wgmma *g, char *sums) {
   const CtMma *m = g->m;
+  if (m->kind == CT_MMA_EXACT) {
+    multiply_exact(g, sums);
+    return;
+  }
   for (int i = 0; i < m->groups; i++, sums += 4 * ROWS * COLS) {
-    if (m->kind == CT_MMA_EXACT) {
-      multiply_exact(g, i, sums);
-    } else if (m->kind == CT_MMA_FLOAT) {
+    if (m->kind == CT_MMA_FLOAT) {
       float *c = (float *)(void *)sums;
       ct_tc_product(&m->model, ROWS, COLS, m->k, g->rows, &g->cols[i], c, c);
     } else {
