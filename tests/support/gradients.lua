@@ -9,7 +9,7 @@ function M.flat(t) return view(t, layout{size(t)}) end
 local flat = M.flat
 
 --- The same numbers in f64.
-function M.wide(t) return view(from_table(f64, flat(t):totable()), t.layout) end
+function M.wide(t) return view(reference.cast(flat(t):to "cpu", f64), t.layout) end
 
 -- The scale of a token of a sequence, in Lua's counting: scale is a number, or a table (H), (B,H) or
 -- (B,H,N) of blocks of 128 tokens.
@@ -90,16 +90,14 @@ end
 function M.error_along(x, gradient, loss)
   local H <const> = 1e-4
   x = flat(x)
-  local old, along = x:totable(), randn(f64, {size(x)}):totable()
+  local old, along = clone(x), randn(f64, {size(x)})
   local function loss_at(h)
-    for i = 0, size(x) - 1 do x[i] = old[i + 1] + h * along[i + 1] end
+    transform(old, along, x, function(a, d) return a + h * d end)
     return loss()
   end
-  local slope, sum, squares = (loss_at(H) - loss_at(-H)) / (2 * H), 0, 0
-  for i, g in ipairs(flat(gradient):totable()) do
-    sum, squares = sum + g * along[i], squares + g * g
-    x[i - 1] = old[i]
-  end
+  local slope, g = (loss_at(H) - loss_at(-H)) / (2 * H), M.wide(gradient)
+  copy(old, x)
+  local sum, squares = M.dot(g, along), M.dot(g, g)
   return math.abs(slope - sum) / math.sqrt(squares)
 end
 

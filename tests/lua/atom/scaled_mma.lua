@@ -28,15 +28,22 @@ local function multiply(mma, A, SFA, B, SFB, C)
   end, { static_shapes = true }) { grid = 1, block = mma.threads }(A, SFA, B, SFB, C)
 end
 
+-- Rows of numbers times their scales.
+local function scaled(t, scales, V)
+  local numbers, by = t:totable(), scales:totable()
+  for i, row in ipairs(numbers) do
+    for k, x in ipairs(row) do row[k] = x * by[i][(k - 1) // V + 1] end
+  end
+  return numbers
+end
+
 local function is_right(a, A, SFA, B, SFB, C)
-  local K, V = size(A, 1), a.sf_vec_size
-  for i = 0, size(A, 0) - 1 do
-    for j = 0, size(B, 0) - 1 do
+  local x, y = scaled(A, SFA, a.sf_vec_size), scaled(B, SFB, a.sf_vec_size)
+  for i, got in ipairs(C:totable()) do
+    for j, b in ipairs(y) do
       local sum = 0
-      for k = 0, K - 1 do
-        sum = sum + A[{ i, k }] * SFA[{ i, k // V }] * B[{ j, k }] * SFB[{ j, k // V }]
-      end
-      if sum ~= C[{ i, j }] then return print(a.name, i, j, sum, C[{ i, j }]) end
+      for k, v in ipairs(x[i]) do sum = sum + v * b[k] end
+      if sum ~= got[j] then return print(a.name, i - 1, j - 1, sum, got[j]) end
     end
   end
   return true
