@@ -103,9 +103,10 @@ end
 
 --- true, or which gradient is off by how much: that of attention with `options`, by kernels with
 --- those of `own` too, of Q, K, V and dO, which may be packed. A limit for f32 and one for others.
-function M.try(x, dO, options, own, limits)
+--- forward: the configuration that O is of, nil: what attention chooses.
+function M.try(x, dO, options, own, limits, forward)
   local Q, K, V = table.unpack(x)
-  local O, LSE = attention(Q, K, V, M.with(options, {lse = true}))
+  local O, LSE = attention(Q, K, V, M.with(options, {lse = true, config = forward}))
   local got = M.checked(dO, Q, K, V, O, LSE, M.with(options, own))
   local inputs, plain = M.scaled_operands(x, options)
   local g = M.wide(dO)
