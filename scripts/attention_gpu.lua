@@ -102,7 +102,7 @@ local problems <const> = {
   { "mask by mma", bf16, 128, 128, "mma 64x64", { mask = stripes }, share = 2 / 3 },
   { "dropout", bf16, 128, 128, "hopper 192x80", { dropout = 0.1, seed = 1 } },
   { "dropout by mma", bf16, 128, 128, "mma 64x64", { dropout = 0.1, seed = 1 } },
-  { "gradients, values of 128", bf16, 192, 128, "hopper 64x64, D 192", { causal = true },
+  { "gradients, values of 128", bf16, 192, 128, "hopper 64x64, Dv 128", { causal = true },
     share = 0.5, gradients = true },
   { "gradients, bf16 beside", bf16, 128, 128, "hopper 64x128", {}, gradients = true },
   { "gradients, D 64, causal", bf16, 64, 64, "hopper 128x128", { causal = true }, share = 0.5,

@@ -337,7 +337,7 @@ differentiate("hopper, causal", bf16, "hopper 64x128", {300, 300, 128}, {causal 
 differentiate("hopper, deterministic", bf16, "hopper 64x128", {150, 300, 128},
   {deterministic = true})
 differentiate("hopper, pairs", bf16, "hopper 64x64", {150, 200, 256})
-differentiate("hopper, d192", bf16, "hopper 64x64, D 192", {200, 200, 192, 128, 2})
+differentiate("hopper, d192", bf16, "hopper 64x64, Dv 128", {200, 200, 192, 128, 2})
 -- Two heads read the keys.
 operators["attention_backward mma"] = function()
   local Q, K = randn(bf16, row_major{1, 2, 150, 64}), randn(bf16, row_major{1, 1, 70, 64})

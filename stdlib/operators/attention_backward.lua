@@ -31,6 +31,9 @@ M.configs = {
     idle = 8, stay = true, cut = true },
   { name = "hopper 64x128", template = HOPPER, sm = 90, depth = 128, rows = 64, groups = 2,
     stages = 2, registers = { 24, 240 }, idle = 8, idle_full = true, stay = true, cut = true },
+  { name = "hopper 64x64, Dv 128", template = HOPPER, sm = 90, depth = 192, depth_v = 128,
+    rows = 64, groups = 2, stages = 2, O_stages = 2, registers = { 24, 240 }, by_depth = true,
+    held = 128, held_where = "pairs", held_keys = 192, pair = true, late = true, cut = true },
   { name = "hopper 64x64, D 192", template = HOPPER, sm = 90, depth = 192, rows = 64, groups = 2,
     stages = 2, O_stages = 2, registers = { 24, 240 }, by_depth = true, held = 96,
     held_where = "pairs", held_keys = 192, pair = true, late = true, cut = true },
@@ -74,9 +77,9 @@ local function steps_of(config, p)
   variant.dtype, variant.packed = p.dtype, p.sequences ~= nil
   variant.causal = p.causal and not p.score
   variant.deterministic = p.deterministic
-  local text = ("%s %d %s %s %s %s %s %s %s %s %s %s"):format(p.dtype.name, variant.depth,
-    variant.depth_k, variant.depth_v, variant.causal, variant.is_whole, variant.packed,
-    p.deterministic, variant.fused, variant.tail, variant.stay,
+  local text = ("%s %d %s %s %s %s %s %s %s %s %s %s %s"):format(p.dtype.name, variant.depth,
+    variant.depth_v, variant.read_k, variant.read_v, variant.causal, variant.is_whole,
+    variant.packed, p.deterministic, variant.fused, variant.tail, variant.stay,
     variant.score and variant.score.text)
   local kernels = scores.made(made, variant, config, text, template.make)
   local steps = template.plan(p, kernels, variant)

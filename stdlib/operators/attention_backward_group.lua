@@ -31,8 +31,8 @@ end
 -- none, and their product has its own tiled MMA.
 local function factors_of(variant, plan, thread, keys, queries, stages, depth, held)
   local kq, list = plan.KQ:get_slice(thread), {}
-  depth = depth or variant.depth
-  if not held and depth == variant.depth then
+  depth = depth or size(keys, 1)
+  if not held and depth == size(keys, 1) then
     return { { kq:partition_A(keys), kq:partition_B(queries) } }
   end
   local function columns_of(i, width)
@@ -50,24 +50,24 @@ end
 
 local function new_group(variant, plan, args, smem, bars)
   local number, thread = of_first_lane(threadIdx.x // GROUP) - 1, threadIdx.x % GROUP
-  local kq, dkv, part = plan.KQ:get_slice(thread), plan.dKV:get_slice(thread),
-    part_of.new(plan, smem.sum(_, _, number), thread)
+  local kq, part = plan.KQ:get_slice(thread), part_of.new(plan, smem.sum(_, _, number), thread)
   local t, by_depth = tiles.of_group(variant, plan, smem, number), variant.by_depth
-  local of_scores, of_keys = plan.KQ:partition_shape_C{KEYS, plan.own_rows},
-    plan.dKV:partition_shape_C{KEYS, plan.own_depth}
+  local of_dK, of_dV = plan.dK:get_slice(thread), plan.dV:get_slice(thread)
+  local of_scores = plan.KQ:partition_shape_C{KEYS, plan.own_rows}
   local copier = plan.store_dS:get_slice(thread)
   local self = { variant = variant, plan = plan, args = args, smem = smem, bars = bars,
     number = number, thread = thread, is_first = thread == 0,
     own_K = variant.stay and smem.dK(_, _, number) or t.own_K,
     own_V = variant.stay and smem.dV(_, _, number) or t.own_V,
     first_row = by_depth and number * plan.own_rows or 0,
-    KQ = factors_of(variant, plan, thread, t.K, t.Q, variant.stages, variant.depth_k,
+    KQ = factors_of(variant, plan, thread, t.K, t.Q, variant.stages, variant.read_k,
       variant.held_keys),
-    VdO = factors_of(variant, plan, thread, t.V, t.dO, plan.O_stages, variant.depth_v,
+    VdO = factors_of(variant, plan, thread, t.V, t.dO, plan.O_stages, variant.read_v,
       variant.held),
     S = fragment(f32, of_scores), dP = fragment(f32, of_scores),
     P = fragment(variant.dtype, of_scores), dS = fragment(variant.dtype, of_scores),
-    dK = fragment(f32, of_keys), dV = fragment(f32, of_keys),
+    dK = fragment(f32, plan.dK:partition_shape_C{KEYS, plan.own_depth}),
+    dV = fragment(f32, plan.dV:partition_shape_C{KEYS, plan.own_depth_v}),
     places = kq:partition_C(identity_tensor{KEYS, plan.own_rows}), copier = copier,
     to_dS = copier:partition_D(t.to_dS), part = part, Kt = {}, dSt = part:of_scores(t.dSt),
     q = pipeline_state(variant.stages), slot = pipeline_state(plan.slots),
@@ -80,12 +80,13 @@ local function new_group(variant, plan, args, smem, bars)
   if by_depth then
     self.to_P = copier:partition_D(t.to_P)
     if variant.pair then self.joined = pair.join(variant, plan, smem, bars, self) end
-    local own, other = plan.own:get_slice(thread), t.other
-    self.dOt, self.Qt = own:partition_B(t.mine.dOt), own:partition_B(t.mine.Qt)
-    self.other = { P = dkv:partition_A(other.P), dS = dkv:partition_A(other.dS),
-                   dOt = dkv:partition_B(other.dOt), Qt = dkv:partition_B(other.Qt) }
+    local other = t.other
+    self.dOt = plan.own_dV:get_slice(thread):partition_B(t.mine.dOt)
+    self.Qt = plan.own_dK:get_slice(thread):partition_B(t.mine.Qt)
+    self.other = { P = of_dV:partition_A(other.P), dS = of_dK:partition_A(other.dS),
+                   dOt = of_dV:partition_B(other.dOt), Qt = of_dK:partition_B(other.Qt) }
   else
-    self.dOt, self.Qt = dkv:partition_B(t.dOt), dkv:partition_B(t.Qt)
+    self.dOt, self.Qt = of_dV:partition_B(t.dOt), of_dK:partition_B(t.Qt)
   end
   return setmetatable(self, Group)
 end
@@ -274,8 +275,8 @@ end
 function Group:begin_dK()
   local plan, slot, q, other = self.plan, self.slot.slot, self.q.slot, self.other
   wgmma_fence()
-  gemm(plan.own, plan.own:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q), self.dK)
-  gemm(plan.dKV, other.dS(_, _, _, slot), other.Qt(_, _, _, q), self.dK)
+  gemm(plan.own_dK, plan.own_dK:retile_A(self.dS, plan.KQ), self.Qt(_, _, _, q), self.dK)
+  gemm(plan.dK, other.dS(_, _, _, slot), other.Qt(_, _, _, q), self.dK)
   wgmma_commit()
 end
 
@@ -283,9 +284,9 @@ end
 function Group:finish_step()
   local plan, bars, slot, q, o = self.plan, self.bars, self.slot, self.q, self.o
   local other = self.other
-  begin(plan.own, plan.own:retile_A(self.P, plan.KQ), self.dOt(_, _, _, o.slot), self.dV)
+  begin(plan.own_dV, plan.own_dV:retile_A(self.P, plan.KQ), self.dOt(_, _, _, o.slot), self.dV)
   self:share_dS()
-  begin(plan.dKV, other.P(_, _, _, slot.slot), other.dOt(_, _, _, o.slot), self.dV)
+  begin(plan.dV, other.P(_, _, _, slot.slot), other.dOt(_, _, _, o.slot), self.dV)
   self.part:begin(self.Kt[1], self.dSt(_, _, _, slot.slot), {accumulate = false})
   self:begin_dK()
   wgmma_wait(2)
@@ -334,12 +335,12 @@ function Group:step(m, masked, half)
     return
   end
   local own, KQ = half or self, half and plan.half.mma or plan.KQ
-  begin(plan.dKV, plan.dKV:retile_A(own.P, KQ), own.dOt(_, _, _, q.slot), self.dV)
+  begin(plan.dV, plan.dV:retile_A(own.P, KQ), own.dOt(_, _, _, q.slot), self.dV)
   self:share_dS(half)
   self.part:begin(self.Kt[1], self.dSt(_, _, _, slot.slot), {accumulate = false})
   wgmma_wait(1)
   if self.is_first then bars.dO_empty[q.slot]:arrive() end
-  begin(plan.dKV, plan.dKV:retile_A(own.dS, KQ), own.Qt(_, _, _, q.slot), self.dK)
+  begin(plan.dK, plan.dK:retile_A(own.dS, KQ), own.Qt(_, _, _, q.slot), self.dK)
   wgmma_wait(1)
   if self.variant.ahead then
     local last = q.slot
@@ -445,8 +446,7 @@ function Group:store_boxes(own_K, own_V)
     local n, d = args.n * variant.groups + self.number, 0
     if variant.by_depth then n, d = args.n, self.number end
     local function store(t, s)
-      tma_store(s, boxes(t, {KEYS, self.plan.own_depth}, args.k)(_, _, n, d, args.kv_head,
-        args.batch))
+      tma_store(s, boxes(t, {KEYS, size(s, 1)}, args.k)(_, _, n, d, args.kv_head, args.batch))
     end
     store(args.dV, own_V)
     store(args.dK, own_K)
@@ -457,9 +457,9 @@ end
 
 -- The same where the rows behind the sequence's last are another's.
 function Group:store_rows()
-  local args, column = self.args, nil
-  if self.variant.by_depth then column = self.number * self.plan.own_depth end
+  local args = self.args
   local function store(t, s)
+    local column = self.variant.by_depth and self.number * size(s, 1) or nil
     packed.store_rows(t(_, _, args.kv_head, args.batch), s, args.k + self.first_key, self.n_keys,
       self.thread, GROUP, column)
   end
@@ -504,13 +504,13 @@ end
 -- The same of a block that is not cut.
 function Group:store_whole()
   local variant, plan, dK, dV = self.variant, self.plan, self.dK, self.dV
-  local copier = plan.store_dKV:get_slice(self.thread)
   self.all:sync()
-  local function narrow(sums, s)
-    copy(plan.store_dKV, copier:retile_S(cast(sums, variant.dtype)), copier:partition_D(s))
+  local function narrow(store, sums, s)
+    local copier = store:get_slice(self.thread)
+    copy(store, copier:retile_S(cast(sums, variant.dtype)), copier:partition_D(s))
   end
-  narrow(dV, self.own_V)
-  narrow(dK, self.own_K)
+  narrow(plan.store_dV, dV, self.own_V)
+  narrow(plan.store_dK, dK, self.own_K)
   fence_proxy_async()
   self.together:sync()
   if variant.packed and self.n_keys < KEYS then

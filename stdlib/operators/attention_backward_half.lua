@@ -27,7 +27,7 @@ Half.__index = Half
 function M.new(variant, plan, t, thread)
   local half = plan.half
   local rows, copier = half.rows, half.store:get_slice(thread)
-  local kq, dkv = half.mma:get_slice(thread), plan.dKV:get_slice(thread)
+  local kq, dkv = half.mma:get_slice(thread), plan.dK:get_slice(thread)
   local shape = half.mma:partition_shape_C{KEYS, rows}
   local function columns_of(s)
     return dkv:partition_B(tile(s, {size(s, 0), rows, size(s, 2)}, {0, 1, 0}))

@@ -15,6 +15,7 @@
 --   rows        the queries of a tile, a multiple of 64
 --   depth       of a head, at most: TMA loads zeros for what is missing and does not store it;
 --               so does it where values have less depth than queries
+--   depth_v     by_depth, of a value, at most, where that is another
 --   groups      that multiply
 --   stages      tiles of Q, and of dO, in shared memory
 --   registers   of a thread, {of the group that loads, of those that multiply}
@@ -73,8 +74,11 @@ function M.n_threads(config) return GROUP * (config.groups + 1) end
 
 function M.trouble(config, p)
   if not names[p.dtype.name] then return "its kernel computes bf16 and f16" end
-  if math.max(p.depth, p.depth_v) > config.depth then
+  local depth_v = config.depth_v or config.depth
+  if p.depth > config.depth then
     return ("its kernel computes D up to %d"):format(config.depth)
+  elseif p.depth_v > depth_v then
+    return ("its kernel computes values up to D = %d"):format(depth_v)
   elseif p.depth % WIDTH ~= 0 or p.depth_v % WIDTH ~= 0 then
     return "its kernel takes multiples of 8 for D"
   end
@@ -114,10 +118,11 @@ function M.variant(p, config)
   local holds = { always = true, full = not (p.causal or p.score), pairs = is_pair }
   -- The columns that products S' and dP' read: by_depth, those behind the last one are 0.
   local function columns(d) return config.by_depth and cdiv(d, COLUMNS) * COLUMNS or nil end
-  return { fused = fused, depth_k = columns(p.depth), depth_v = columns(p.depth_v),
+  return { fused = fused, read_k = columns(p.depth), read_v = columns(p.depth_v),
            tail = tail_plan(p, config) ~= nil,
            stay = walk.is_for(p, config, n_tiles_of(p, config)),
            pair = is_pair, late = is_pair and config.late or false, depth = config.depth,
+           depth_v = config.depth_v or config.depth,
            is_whole = p.sequences == nil and p.n_k % keys_of(config) == 0,
            held = holds[config.held_where or "always"] and config.held }
 end
@@ -133,16 +138,22 @@ end
 
 local function plan_of(variant)
   local dtype, depth, rows = variant.dtype, variant.depth, variant.rows
-  local groups, by_rows, by_depth = variant.groups, variant.by_rows, variant.by_depth
+  local groups, by_rows, by_depth, depth_v = variant.groups, variant.by_rows, variant.by_depth,
+    variant.depth_v
   local keys = keys_of(variant)
   local n, columns = by_rows and rows // groups or rows, by_rows and depth or depth // groups
   local own_rows, own_depth = by_depth and rows // groups or rows, by_depth and columns or depth
+  local own_depth_v = by_depth and depth_v // groups or depth_v
   local shares = variant.pair and tiles_of.PAIR or 1
   local parts = by_depth and math.max(1, columns // shares // COLUMNS) or 1
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
   local k_major = gmma_layout(dtype, "K", 128)
   local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(own_rows, kind))
-  local dKV = tiled_mma(("SM90_64x%dx16_%s_%s"):format(own_depth, kind, by_depth and "SS" or "RS"))
+  local function sums_of(n, operands)
+    return tiled_mma(("SM90_64x%dx16_%s_%s"):format(n, kind, operands))
+  end
+  local operands = by_depth and "SS" or "RS"
+  local dK, dV = sums_of(own_depth, operands), sums_of(own_depth_v, operands)
   local store = atom("SM90_U32x4_STSM_N", dtype)
   local held = (variant.held or variant.held_keys)
     and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_rows, kind))
@@ -150,17 +161,20 @@ local function plan_of(variant)
   local part, slots = columns // shares // parts, (variant.pair and not variant.late) and 1 or SLOTS
   local dQ, upright = part_of.mma(kind, part, n)
   local for_part, for_depth = atom_for(dtype, part), atom_for(dtype, own_depth)
+  local for_depth_v = atom_for(dtype, own_depth_v)
   return {
     held = held, read = held and tiled_copy_A(atom("SM75_U32x4_LDSM_N", dtype), held),
     half = half_of.plan(variant, kind, store),
     hides = not by_depth and rows <= KEYS, -- all of a group's keys, where causal
-    keys = keys, columns = part, rows = n, KQ = KQ, dKV = dKV, parts = parts,
-    own_rows = own_rows, own_depth = own_depth,
-    own = by_depth and tiled_mma(("SM90_64x%dx16_%s_RS"):format(own_depth, kind)),
+    keys = keys, columns = part, rows = n, KQ = KQ, dK = dK, dV = dV, parts = parts,
+    own_rows = own_rows, own_depth = own_depth, own_depth_v = own_depth_v,
+    own_dK = by_depth and sums_of(own_depth, "RS"),
+    own_dV = by_depth and sums_of(own_depth_v, "RS"),
     dQ = dQ, upright = upright,
-    KV = tile_to_shape(for_part, {keys, depth}),
-    QO = tile_to_shape(for_depth, {rows, depth, variant.stages}),
-    dO = tile_to_shape(for_depth, {rows, depth, O_stages}), O_stages = O_stages,
+    K = tile_to_shape(for_part, {keys, depth}),
+    V = tile_to_shape(depth == depth_v and for_part or for_depth_v, {keys, depth_v}),
+    Q = tile_to_shape(for_depth, {rows, depth, variant.stages}),
+    dO = tile_to_shape(for_depth_v, {rows, depth_v, O_stages}), O_stages = O_stages,
     dS = tile_to_shape(k_major, {keys, rows, slots}),
     K_other = tile_to_shape(for_part, {keys, depth // shares}),
     P = tile_to_shape(gmma_layout(dtype, "K", 64), {keys, own_rows, 1}), -- of pairs, a group
@@ -168,10 +182,8 @@ local function plan_of(variant)
     staged = tile_to_shape(for_depth, {KEYS, own_depth, groups}),
     of_rows = layout({rows, variant.stages}, {1, rows}),
     of_O_rows = layout({rows, O_stages}, {1, rows}),
-    store_dS = tiled_copy_C(store, KQ), store_dKV = tiled_copy_C(store, dKV),
-    group = GROUP, slots = slots, KV_bytes = keys * depth * dtype.bits // 8,
-    other_bytes = keys * depth // shares * dtype.bits // 8,
-    QO_bytes = rows * (depth * dtype.bits // 8 + 4),
+    store_dS = tiled_copy_C(store, KQ), store_dK = tiled_copy_C(store, dK),
+    store_dV = tiled_copy_C(store, dV), group = GROUP, slots = slots,
   }
 end
 
@@ -184,18 +196,20 @@ end
 
 -- A tile of K and V, then tiles of queries. `kv`, `state` and `of_O` are the places in the rings.
 local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
-  local rows, depth, batch = variant.rows, variant.depth, args.batch
+  local rows, depth, depth_v, batch = variant.rows, variant.depth, variant.depth_v, args.batch
   -- s_other: where half of the depth of the other block's keys goes, in pairs
   local function load_keys(t, s, full, s_other)
-    local bytes = plan.KV_bytes + (s_other and plan.other_bytes or 0)
+    local bytes = (size(s) + (s_other and size(s_other) or 0)) * variant.dtype.bits // 8
     load(bytes, function() return s end, full, args.n_k - args.n * plan.keys, function(bar)
-      tma_load(boxes(t, {plan.keys, depth}, args.k)(_, _, args.n, 0, args.kv_head, batch), s, bar)
+      tma_load(boxes(t, {plan.keys, size(s, 1)}, args.k)(_, _, args.n, 0, args.kv_head, batch), s,
+        bar)
       if s_other then
         local others = boxes(t, {plan.keys, depth // tiles_of.PAIR}, args.k)
         tma_load(others(_, _, args.n ~ 1, cluster_rank(), args.kv_head, batch), s_other, bar)
       end
     end)
   end
+  local function tile_bytes(n) return rows * (n * variant.dtype.bits // 8 + 4) end -- with L or D
   if kv then bars.K_empty[0]:wait(kv.parity) end
   load_keys(args.K, smem.K, bars.K_full[0], smem.K_other)
   if not variant.pair then
@@ -205,7 +219,7 @@ local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
   end
   each_head(variant, args, function(head, first, last, list)
     local gQ = boxes(args.Q, {rows, depth}, args.q)(_, _, _, 0, head, batch)
-    local gdO = boxes(args.dO, {rows, depth}, args.q)(_, _, _, 0, head, batch)
+    local gdO = boxes(args.dO, {rows, depth_v}, args.q)(_, _, _, 0, head, batch)
     local gL, gD = tile(tma_tensor(args.L), {rows}, {_})(_, _, head, batch),
       tile(tma_tensor(args.D), {rows}, {_})(_, _, head, batch)
     for m in range(first, last) do
@@ -213,7 +227,7 @@ local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
       local slot, n_own = state.slot, args.n_q - number * rows
       bars.Q_empty[slot]:wait(state.parity)
       local function own_Q() return smem.Q(_, _, slot) end
-      load(plan.QO_bytes, own_Q, bars.Q_full[slot], n_own, function(bar)
+      load(tile_bytes(depth), own_Q, bars.Q_full[slot], n_own, function(bar)
         tma_load(gQ(_, _, number), own_Q(), bar)
         if variant.fused and m == first then idle.await(variant, args) end
         tma_load(gL(_, packed.tile_at(args, number)), smem.L(_, slot), bar)
@@ -224,7 +238,7 @@ local function load_tile(variant, plan, args, smem, bars, load, kv, state, of_O)
       if variant.by_depth then slot = of_O.slot end
       bars.dO_empty[slot]:wait(of_O.parity)
       local function own_dO() return smem.dO(_, _, slot) end
-      load(plan.QO_bytes, own_dO, bars.dO_full[slot], n_own, function(bar)
+      load(tile_bytes(depth_v), own_dO, bars.dO_full[slot], n_own, function(bar)
         tma_load(gdO(_, _, number), own_dO(), bar)
         tma_load(gD(_, packed.tile_at(args, number)), smem.D(_, slot), bar)
       end)
@@ -328,8 +342,8 @@ end
 
 local function shared_memory(variant, plan)
   local dtype = variant.dtype
-  local smem = { K = shared(dtype, plan.KV), V = shared(dtype, plan.KV),
-                 Q = shared(dtype, plan.QO), dO = shared(dtype, plan.dO) }
+  local smem = { K = shared(dtype, plan.K), V = shared(dtype, plan.V),
+                 Q = shared(dtype, plan.Q), dO = shared(dtype, plan.dO) }
   if variant.stay then
     share_sums(variant, plan, smem)
   elseif variant.pair then

@@ -102,7 +102,7 @@ end
 -- The last product of dK, and S' of the next tile, run while dQ is handed over.
 local function hand_over_early(group, begin, own)
   local other = group.other
-  begin(group.plan.dKV, other.dS(_, _, _, 0), other.Qt(_, _, _, own), group.dK)
+  begin(group.plan.dK, other.dS(_, _, _, 0), other.Qt(_, _, _, own), group.dK)
   group:begin_next_scores()
   wgmma_wait(2)
   group:hand_over_dQ()
@@ -128,11 +128,11 @@ end
 function M.finish_step(group, begin)
   local plan, o, joined, other = group.plan, group.o, group.joined, group.other
   local own, ahead = group.q.slot, group.variant.ahead
-  begin(plan.own, plan.own:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
+  begin(plan.own_dV, plan.own_dV:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
   group:share_dS()
-  begin(plan.dKV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
+  begin(plan.dV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
   if ahead then
-    begin(plan.own, plan.own:retile_A(group.dS, plan.KQ), group.Qt(_, _, _, own), group.dK)
+    begin(plan.own_dK, plan.own_dK:retile_A(group.dS, plan.KQ), group.Qt(_, _, _, own), group.dK)
   else
     group:begin_dK()
   end
@@ -165,8 +165,8 @@ local function late_step(group, m, masked, is_first)
   group:exponentiate(m, masked)
   group:share_dS()
   wgmma_fence()
-  gemm(plan.own, plan.own:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
-  gemm(plan.dKV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
+  gemm(plan.own_dV, plan.own_dV:retile_A(group.P, plan.KQ), group.dOt(_, _, _, o.slot), group.dV)
+  gemm(plan.dV, other.P(_, _, _, 0), other.dOt(_, _, _, o.slot), group.dV)
   wgmma_commit()
   if not is_first then begin_late_dQ(group) end
   group:begin_dK()

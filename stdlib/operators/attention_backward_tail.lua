@@ -52,13 +52,15 @@ end
 --- A group's sums of a part, by thread `thread`, to memory. by_depth, group `number` has columns of
 --- all keys, else keys.
 function M.store(variant, plan, args, thread, number, dK, dV)
-  local slice, at = plan.dKV:get_slice(thread), args.number - args.n_whole
+  local at = args.number - args.n_whole
   local keys, columns = number, 0
   if variant.by_depth then keys, columns = 0, number end
-  for i, x in ipairs { dK, dV } do
-    local t = select(args.parts(_, _, i - 1, keys, args.part, at), 1, 0)
-    copy(x, slice:partition_C(tile(t, {KEYS, plan.own_depth}, {0, columns})))
+  local function store(i, mma, x, depth)
+    local t = select(args.parts(_, _, i, keys, args.part, at), 1, 0)
+    copy(x, mma:get_slice(thread):partition_C(tile(t, {KEYS, depth}, {0, columns})))
   end
+  store(0, plan.dK, dK, plan.own_depth)
+  store(1, plan.dV, dV, plan.own_depth_v)
 end
 
 -- {====== The kernel that adds ======

@@ -134,23 +134,24 @@ function M.of_group(variant, plan, smem, number)
              Kt = { columns_of(variant.by_rows and 0 or number) },
              dSt = dS_rows }
   end
-  local function queries_of(s, stages)
-    return tile(s, {plan.own_rows, depth, stages}, {number, 0, 0})
+  local function queries_of(s)
+    return tile(s, {plan.own_rows, size(s, 1), size(s, 2)}, {number, 0, 0})
   end
   -- What the products of dV and dK multiply of the queries of group i: P', dS', and dO and Q
   -- transposed.
   local function of_group(i)
-    local function transposed(s, stages)
-      return tile(select(s, 1, 0, 2), {plan.own_depth, plan.own_rows, stages}, {number, i, 0})
+    local function transposed(s, columns)
+      return tile(select(s, 1, 0, 2), {columns, plan.own_rows, size(s, 2)}, {number, i, 0})
     end
     local function scores_of(s) return tile(s, {KEYS, plan.own_rows, plan.slots}, {0, i, 0}) end
     return { P = variant.pair and smem.P_of(number) or scores_of(smem.P), dS = scores_of(smem.dS),
-             dOt = transposed(smem.dO, plan.O_stages), Qt = transposed(smem.Q, variant.stages) }
+             dOt = transposed(smem.dO, plan.own_depth_v), Qt = transposed(smem.Q, plan.own_depth) }
   end
-  local function own(s) return tile(s, {KEYS, plan.own_depth}, {0, number}) end
+  local function own(s, columns) return tile(s, {KEYS, columns}, {0, number}) end
   local own_dS = {KEYS, plan.own_rows}
-  local t = { K = smem.K, V = smem.V, own_K = own(smem.K), own_V = own(smem.V),
-              Q = queries_of(smem.Q, variant.stages), dO = queries_of(smem.dO, plan.O_stages),
+  local t = { K = smem.K, V = smem.V, own_K = own(smem.K, plan.own_depth),
+              own_V = own(smem.V, plan.own_depth_v), Q = queries_of(smem.Q),
+              dO = queries_of(smem.dO),
               mine = of_group(number), other = of_group(1 - number),
               to_P = variant.pair and smem.P_of(1 - number) or tile(smem.P, own_dS, {0, number}),
               to_dS = tile(smem.dS, own_dS, {0, number}), dSt = select(smem.dS, 1, 0, 2), Kt = {} }

@@ -110,6 +110,6 @@ local odd = view(zeros(bf16, row_major{1, 1, 3, 24}), layout({1, 1, 3, 20}, {72,
 message(odd, odd, odd, odd, odd, LSE, {config = "hopper 64x128"})
 -- expect: attention_backward: configuration 'hopper 64x128' is not for this problem: bf16, D = 20, on cpu; its kernel takes multiples of 8 for D
 message(some, some, some, some, O, LSE, {config = "fast"})
--- expect: attention_backward: there is no configuration 'fast'; there are 'hopper 128x128', 'hopper 64x128', 'hopper 64x64, D 192', 'hopper 64x64', 'mma 64x32', 'plain'
+-- expect: attention_backward: there is no configuration 'fast'; there are 'hopper 128x128', 'hopper 64x128', 'hopper 64x64, Dv 128', 'hopper 64x64, D 192', 'hopper 64x64', 'mma 64x32', 'plain'
 message(none, some, some, some, O, LSE)
 -- expect: attention_backward: dO is (1,1,0,4); expected (1,1,3,4), as Q is (1,1,3,4):(0,0,4,1)

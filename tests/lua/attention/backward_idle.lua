@@ -47,7 +47,8 @@ local problems <const> = {
   {config_of(deep, 2), 4, {1, 3, 3, 200, 40, 80}, {dtype = f16}},
   {config_of(deepest, 4), 4, {1, 3, 3, 200, 40, 200}, {}},
   {config_of("hopper 64x64, D 192", 6), 4, {1, 5, 5, 200, 128, 192}, {}}, -- 4 blocks in 3 parts
-  {config_of("hopper 64x64, D 192", 6), 4, {1, 5, 5, 200, 128, 192, 128}, {}}, -- V has less
+  {config_of("hopper 64x64, D 192", 6), 4, {1, 5, 5, 200, 128, 192, 160}, {}}, -- V has less
+  {config_of("hopper 64x64, Dv 128", 6), 4, {1, 5, 5, 200, 128, 192, 128}, {}},
   {both, 3, {1, 1, 1, 40, 390, 80}, {}},
   {both, 3, {1, 1, 1, 40, 100, 80}, {}},
 }

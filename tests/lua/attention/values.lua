@@ -77,8 +77,12 @@ end
 print(differentiate("plain", f32, 30, 50, 40, 24, {causal = true}))                 -- expect: true
 print(differentiate("plain", f32, 30, 50, 24, 40, {}))                              -- expect: true
 print(differentiate("mma 64x32", bf16, 70, 50, 24, 100, {causal = true}))           -- expect: true
-print(differentiate("hopper 64x64, D 192", bf16, 70, 70, 192, 128, {causal = true})) -- expect: true
-print(differentiate("hopper 64x64, D 192", bf16, 100, 100, 192, 128, {causal = true,
+print(differentiate("hopper 64x64, D 192", bf16, 70, 70, 192, 160, {causal = true})) -- expect: true
+print(differentiate("hopper 64x64, Dv 128", f16, 70, 200, 192, 128, {}))            -- expect: true
+print(differentiate("hopper 64x64, Dv 128", bf16, 70, 70, 192, 128, {causal = true},
+  {deterministic = true}))                                                          -- expect: true
+print(differentiate("hopper 64x64, Dv 128", bf16, 70, 70, 136, 120, {softcap = 2.0})) -- expect: true
+print(differentiate("hopper 64x64, Dv 128", bf16, 100, 100, 192, 128, {causal = true,
   cu_seqlens_q = {0, 30, 100}, cu_seqlens_k = {0, 70, 100}}))                       -- expect: true
 print(differentiate("hopper 64x128", bf16, 70, 100, 64, 128, {}, {deterministic = true}))
 -- expect: true
