@@ -146,18 +146,19 @@ local function note_packed(dtype, type_name, rows, config)
   end
 end
 
-local function note_attention(name, depth, is_causal)
-  local Q = zeros(bf16, row_major{ 1, 2, 256, depth })
+local function note_attention(name, depth, is_causal, dtype)
+  local Q = zeros(dtype or bf16, row_major{ 1, 2, 256, depth })
   local step = select(5, attention_of.prepare(Q, Q, Q, { config = name, causal = is_causal }))
-  note(("attention bf16, d = %d%s: %s"):format(depth, is_causal and ", causal" or "", name),
+  note(("attention %s, d = %d%s: %s"):format(Q.dtype, depth, is_causal and ", causal" or "", name),
     step.kernel(step.launch), table.unpack(step.args))
 end
 
 -- The kernel with the products, the second of three.
-local function note_gradients(name, depth, is_causal)
+local function note_gradients(name, depth, is_causal, depth_v)
   local t, lse = zeros(bf16, row_major{ 1, 2, 256, depth }), zeros(f32, row_major{ 1, 2, 256 })
+  local v = zeros(bf16, row_major{ 1, 2, 256, depth_v or depth })
   local options = { config = name, causal = is_causal }
-  local step = select(4, backward.prepare(t, t, t, t, t, lse, options))[2]
+  local step = select(4, backward.prepare(v, t, t, v, v, lse, options))[2]
   note(("attention_backward bf16, d = %d%s: %s"):format(depth, is_causal and ", causal" or "",
     name), step.kernel(step.launch), table.unpack(step.args))
 end
@@ -349,7 +350,11 @@ for _, is_causal in ipairs{ false, true } do
   note_attention("hopper 128x64", 256, is_causal)
   note_gradients("hopper 64x64", 256, is_causal)
   note_gradients("hopper 64x64, D 192", 192, is_causal)
+  note_gradients("hopper 64x64, Dv 128", 192, is_causal, 128)
 end
+note_attention("hopper 192x96, f8", 128, false, f8e4m3)
+note_attention("hopper 128x128, f8, Dv 192", 192, false, f8e4m3)
+note_attention("hopper 128x96, f8", 256, false, f8e4m3)
 for _, depth in ipairs{ 64, 128 } do note_attention("mma 128x64", depth, false) end
 note_decode("mma 8 warps", bf16, 4, 128)
 note_decode("mma 8 bits", f8e4m3, 4, 128)

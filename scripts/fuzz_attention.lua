@@ -28,6 +28,9 @@ local known <const> = {
   ["hopper 192x128, f8"] = { 64, 64, "hopper 128x128", f8e4m3 },
   ["hopper 192x96, f8"] = { 128, 128, "hopper 64x128", f8e4m3 },
   ["hopper 128x128, f8"] = { 128, 128, "hopper 64x128", f8e4m3 },
+  ["hopper 128x128, f8, D 192"] = { 192, 128, "hopper 64x64, Dv 128", f8e4m3 },
+  ["hopper 128x128, f8, Dv 192"] = { 192, 192, "hopper 64x64, D 192", f8e4m3 },
+  ["hopper 128x96, f8"] = { 256, 256, "hopper 64x64", f8e4m3 },
   ["hopper 128x128, f8, D 256"] = { 256, 256, "hopper 64x64", f8e4m3 },
 }
 

@@ -56,6 +56,8 @@ local rows <const> = on_gpu and {
   row("f8", 4, 32, 4096, 128, false, { f8 = 1.35 }),
   row("f8", 4, 32, 4096, 128, true, { f8 = 1.35 }),
   row("f8", 4, 32, 4096, 64, false, {}),
+  row("f8", 2, 16, 4096, 192, false, {}), row("f8", 2, 16, 4096, 192, true, {}),
+  row("f8", 2, 16, 8192, 256, false, {}), row("f8", 2, 16, 8192, 256, true, {}),
 } or { row("backward", 1, 1, 40, 64, true, {}), row("forward", 1, 1, 40, 64, true, {}),
        row("f8", 1, 1, 40, 64, false, {}) }
 

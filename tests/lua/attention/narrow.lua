@@ -79,7 +79,9 @@ print(try("hopper 128x128, f8", 70, 200, 64, 64, {dropout = 0.6, seed = 3})) -- 
 print(try("hopper 192x128, f8", 70, 130, 64, 64, {lazy = true}))        -- expect: bf16	true	true
 print(try("hopper 192x128, f8", 70, 130, 64, 48, {softcap = 2.0, window = {40, 9}, k_scale = 0.5}))
 -- expect: bf16	true	true
-print(try("hopper 128x128, f8, D 256", 70, 300, 256, 256, {causal = true})) -- expect: bf16	true	true
+print(try("hopper 128x128, f8, D 192", 70, 300, 192, 128, {causal = true})) -- expect: bf16	true	true
+print(try("hopper 128x128, f8, Dv 192", 70, 300, 144, 192, {}))         -- expect: bf16	true	true
+print(try("hopper 128x96, f8", 70, 300, 256, 208, {causal = true}))     -- expect: bf16	true	true
 
 -- With `lazy`, maxima that grow from block to block, the last of which comes first: by little, and
 -- by more than an exponential of f32 holds. Scores are those of the first element.
@@ -105,6 +107,7 @@ local softcap_blocks <const> = with(of_blocks, {softcap = 2.0, sinks = {1.0, -1.
 print(try("plain", 200, 300, 40, 24, causal_blocks))                    -- expect: bf16	true	true
 print(try("hopper 128x128, f8", 200, 300, 64, 64, causal_blocks))       -- expect: bf16	true	true
 print(try("hopper 192x128, f8", 200, 300, 64, 64, softcap_blocks))      -- expect: bf16	true	true
+print(try("hopper 128x128, f8, D 256", 200, 300, 160, 256, causal_blocks)) -- expect: bf16	true	true
 
 -- Packed sequences, with a scale for each; the values of one without queries are NaN.
 do

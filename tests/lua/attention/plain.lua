@@ -37,7 +37,7 @@ message(Q, Q, Q, {scale = -1})
 message(Q, Q, Q, {scale = math.huge})
 -- expect: attention: scale is inf; expected a positive number
 message(Q, Q, Q, {config = "fast"})
--- expect: attention: there is no configuration 'fast'; there are 'hopper 192x128', 'hopper 192x80', 'hopper 128x128', 'hopper 128x128, D 192', 'hopper 128x96', 'hopper 128x64', 'hopper 192x128, f8', 'hopper 192x96, f8', 'hopper 128x128, f8', 'hopper 128x128, f8, D 256', 'mma 128x64', 'mma 128x48', 'mma 128x32', 'mma 64x64', 'sm75 128x64', 'sm75 64x64', 'plain'
+-- expect: attention: there is no configuration 'fast'; there are 'hopper 192x128', 'hopper 192x80', 'hopper 128x128', 'hopper 128x128, D 192', 'hopper 128x96', 'hopper 128x64', 'hopper 192x128, f8', 'hopper 192x96, f8', 'hopper 128x128, f8', 'hopper 128x128, f8, D 192', 'hopper 128x128, f8, Dv 192', 'hopper 128x96, f8', 'hopper 128x128, f8, D 256', 'mma 128x64', 'mma 128x48', 'mma 128x32', 'mma 64x64', 'sm75 128x64', 'sm75 64x64', 'plain'
 local D = zeros(f64, row_major{1, 1, 2, 4})
 message(D, D, D)
 -- expect: attention: the elements are f64, but sums are computed in f32; reference.attention accepts f64

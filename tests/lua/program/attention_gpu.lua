@@ -7,7 +7,7 @@ local function run(name) return shell.cuttle("scripts/attention_gpu.lua %s", nam
 
 local text, code = run ""
 local _, n = text:gsub("ok %- ", "")
-tap.ok(code == 0 and n == 36 and text:find "\n0 failed\n$", "all problems", text)
+tap.ok(code == 0 and n == 38 and text:find "\n0 failed\n$", "all problems", text)
 text, code = run "--small turns"
 tap.ok(code == 0 and text:find "^ok %- gradients, turns, difference [^\n]*\n0 failed\n$",
   "a small one", text)
