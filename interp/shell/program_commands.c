@@ -43,6 +43,9 @@ static void check_images(Program *p) {
       p->exit_code = EXIT_FAILURE;
     }
   }
+  if (p->exit_code == 0 && p->s->emit.names.len == 0) {
+    fputs("cuttle: emit: the script launched no kernel, so there is no CUDA C\n", stderr);
+  }
 }
 
 static void run_emit(Program *p) {
@@ -192,6 +195,10 @@ static void run_help(Program *p) {
     return;
   }
   const char *word = p->argv[p->at];
+  if (p->at + 1 < p->argc) {
+    program_usage_error(p, "help explains one name, got %s and %s", word, p->argv[p->at + 1]);
+    return;
+  }
   bool is_command = find_command(word) != NULL, has_name = is_name(p->L, word);
   if (is_command && !has_name) {
     help_command(p, word);

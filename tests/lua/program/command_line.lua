@@ -52,6 +52,8 @@ check("a command of other programs", "run x.lua",
 check("a name of the language", "trace", NO_FILE:format("trace", "trace is a name of the language: "
   .. "use it in a script, or by cuttle -e 'CODE'; cuttle help trace explains it"), 1)
 check("unknown option", "--nope", "cuttle: unknown option --nope; see cuttle --help\n", 2)
+check("help of two names", "help tile copy",
+  "cuttle: help explains one name, got tile and copy; see cuttle help --help\n", 2)
 check("-e without code", "-e", "cuttle: -e needs an argument; see cuttle --help\n", 2)
 check("unknown device", "--device=gpu -e 'x = 1'", "cuttle: device: 'gpu' is unknown; auto, cpu, "
   .. "cpu:N, cuda or cuda:N was expected; see cuttle --help\n", 2)

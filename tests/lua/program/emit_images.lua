@@ -91,6 +91,8 @@ write(script, "print(1)\n")
 text, code = run(("emit --cubin=%s/none %s"):format(folder, script))
 tap.ok(code == 1 and text == ("1\ncuttle: emit: --cubin=%s/none: the script launched no kernel, so "
   .. "there is no file\n"):format(folder), "a script without a launch", text)
+tap.is(run("emit " .. script),
+  "1\ncuttle: emit: the script launched no kernel, so there is no CUDA C\n", "and no files")
 write(script, "kernel('k', function(x) x[0] = 1 end){grid = 1, block = 1}(zeros(f32, 1))\n")
 text, code = run(("emit --cubin=%s/no/where %s"):format(folder, script))
 tap.ok(code == 1 and text:find(("own.lua:1: emit: cannot write '%s/no/where': No such file")
