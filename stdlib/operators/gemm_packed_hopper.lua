@@ -333,8 +333,8 @@ local function take(lane, block, s, i, held)
   make_numbers(lane, { strip = lane.strip + i * WARPS, slot = slot }, held)
 end
 
--- The slot of step s is empty. TMA would overtake words that are still on their way to the lanes. The
--- fence waits for them, so it comes when products of them run, and costs nothing.
+-- The slot of step s is empty. TMA would overtake words that are still on their way to the lanes.
+-- The fence waits for them, so it comes when products of them run, and costs nothing.
 local function give_back(lane, block, s)
   fence_proxy_async()
   arrive(block.coded_empty[place_of(lane, s)], lane.lane)
