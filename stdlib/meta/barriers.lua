@@ -28,7 +28,8 @@ local Mbarrier = {}
 
 --- Arrives at the barrier; each thread that calls it counts once.
 --- Threads that wait see what the thread wrote before. With a rank, the thread arrives at the
---- same barrier in the cluster's block of that rank.
+--- same barrier in the cluster's block of that rank. If threads have read what a tma_load is to
+--- overwrite, each of them calls fence_proxy_async() before.
 --- CuTe: ClusterBarrier::arrive. PTX: mbarrier.arrive. MoYe: none.
 ---@param rank? integer the rank of a block in the cluster; may be a run-time value
 function Mbarrier:arrive(rank) end
