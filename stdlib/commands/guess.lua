@@ -6,7 +6,7 @@ local language = require "cuttle"
 local habits = require "cuttle.habits"
 local guesses = require "cuttle.name_guess"
 local lists = require "cuttle.lists"
-local near = require "cuttle.near"
+local nearness = require "cuttle.near"
 local renamed = require "cuttle.renamed"
 local reserved = require "cuttle.reserved_words"
 
@@ -119,7 +119,7 @@ local function of_module(text, name, line)
   if hint then return "; " .. hint end
   local known = package.loaded[module]
   local nearest = type(known) == "table"
-    and near.nearest(name, lists.keys(known))
+    and nearness.nearest(name, lists.keys(known))
   return nearest and ("; did you mean %s?"):format(nearest) or nil
 end
 
@@ -147,7 +147,7 @@ local function of_row_method(text, name, line)
   local is_row = false
   for parameter in text:gmatch(row) do is_row = is_row or parameter == object end
   if not is_row then return nil end
-  local nearest = near.nearest(name, require "cuttle.row_methods".names)
+  local nearest = nearness.nearest(name, require "cuttle.row_methods".names)
   return nearest and ("; did you mean %s?"):format(nearest)
     or "; a row has no such method; help(row_kernel) lists those that it has"
 end

@@ -1,4 +1,4 @@
--- Targets that are no column and are not ignored: the loss of the row is NaN, nothing outside of the
+-- Targets that are no column and are not ignored: the loss of the row is NaN, nothing outside the
 -- row is read, the other rows are as without them, and `check` names the column.
 local rows = require "cuttle.rows"
 local IGNORED <const> = -100
@@ -66,6 +66,7 @@ print(message:match "coordinate: %d+ of .*x, extent 8, by thread")
 local picks = row_kernel("picks", function(row, x, at)
   return row:once(row:pick("x", at)), row:once(where(row:is_column(at), 1, 0))
 end, {types = {i32, i32}})
-local picked, is = picks(from_table(i32, {{5, 6}, {7, 8}, {9, 10}}), from_table(i32, {{1}, {2}, {-1}}))
+local columns = from_table(i32, {{1}, {2}, {-1}})
+local picked, is = picks(from_table(i32, {{5, 6}, {7, 8}, {9, 10}}), columns)
 print(picked[0], picked[1], picked[2], is[0], is[1], is[2])
 -- expect: 6	7	9	1	0	0
