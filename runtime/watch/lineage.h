@@ -101,8 +101,8 @@ typedef struct CtLineageTensor {
   CtSpace space;
   CtDtype dtype;
   CtComposed layout;
-  bool is_alias;     /* it shares the memory of another tensor: rows name that one */
-  bool is_written;   /* by some instruction of the kernel */
+  bool is_alias;   /* it shares the memory of another tensor: rows name that one */
+  bool is_written; /* by some instruction of the kernel */
 } CtLineageTensor;
 bool ct_lineage_tensor(const CtSimtProgram *p, uint32_t i, CtLineageTensor *out);
 const int64_t *ct_lineage_block(const CtSimtProgram *p); /* three extents */
