@@ -74,9 +74,6 @@ local limits <const> = {
     ["tests/c/test_dl.c"] = { "dl.c MAX_CANDIDATES" },
     ["tests/c/test_embed_lent.c"] = { "launch_site.c MAX_SITES" },
     ["tests/c/test_device_print.c"] = { "device_print.c MAX_LAUNCHES" },
-    ["tests/lua/tensor/print.lua"] = {
-      "tensor_print.c MAX_COLS", "tensor_print.c MAX_ROWS", "tensor_print.c MAX_SLICES",
-    },
   },
 
   -- How much a plan, a search or a report takes into account, where beyond it the plain way is right:
