@@ -35,7 +35,8 @@ def rotated(x, cos, sin, position):
 
 
 # Ours, PyTorch's, what they take, and how many tensors of x's size the forward and the backward pass read and write.
-# Of cross_entropy both passes count together: Liger makes the gradient in the forward pass.
+# Of cross_entropy both passes count together: Liger makes the gradient in the forward pass. Of rotary_halves they also
+# count together: torch.compile's forward pass writes angles that only its gradient reads, if it is to have one.
 OPERATORS = {
     "rms_norm": (ct.rms_norm, lambda x, w: F.rms_norm(x, x.shape[-1:], w, 1e-6), "x w", 2, 3),
     "layer_norm": (ct.layer_norm, lambda x, w, b: F.layer_norm(x, x.shape[-1:], w, b), "x w b", 2, 3),
@@ -50,6 +51,7 @@ OPERATORS = {
 }
 MOST_COLUMNS = {"geglu": 4096, "rotary_halves": 1024, "rotary_narrow": 1024}
 TWO_PASSES = ("cross_entropy",)
+AND_BOTH = ("rotary_halves", "rotary_narrow")
 
 
 def liger():
@@ -161,26 +163,28 @@ def text_of(result, n_bytes, copy_rate):
 
 
 def rates(f, args, tensors, n_bytes, copy_rate, name):
-    """The forward pass, and the backward pass alone or both together."""
+    """The forward pass, and the backward pass alone or both together, or both of these."""
     args = fresh(args)
     plain = [t.detach() for t in args]
+
+    def rate(run, n_tensors):
+        moved = n_tensors * n_bytes
+        return text_of(milliseconds(run, moved / 4e9), moved, copy_rate)
+
     with torch.no_grad():
-        yield text_of(milliseconds(lambda: f(*plain), tensors[0] * n_bytes / 4e9), tensors[0] * n_bytes, copy_rate)
-    inputs = [t for t in args if t.requires_grad]
+        yield rate(lambda: f(*plain), tensors[0])
+    inputs, d = [t for t in args if t.requires_grad], torch.ones_like(f(*args))
 
     def forward_and_backward():
-        y = f(*args)
-        torch.autograd.grad(y, inputs, torch.ones_like(y))
+        torch.autograd.grad(f(*args), inputs, d)
 
     if name in TWO_PASSES:
-        run = forward_and_backward
-    else:
-        y = f(*args)
-        d = torch.ones_like(y)
-
-        def run():
-            torch.autograd.grad(y, inputs, d, retain_graph=True)
-    yield text_of(milliseconds(run, tensors[1] * n_bytes / 4e9), tensors[1] * n_bytes, copy_rate)
+        yield rate(forward_and_backward, tensors[1])
+        return
+    y = f(*args)
+    yield rate(lambda: torch.autograd.grad(y, inputs, d, retain_graph=True), tensors[1])
+    if name in AND_BOTH:
+        yield rate(forward_and_backward, sum(tensors))
 
 
 def attempt(name, way, make):
