@@ -11,7 +11,7 @@ local loops = require "hot_loops"
 local ledger = require "ledger"
 local configs, matmul_of = require "configs", require "cuttle.matmul"
 local attention_of, backward = require "cuttle.attention", require "cuttle.attention_backward"
-local decode = require "cuttle.attention_decode"
+local decode, operators = require "cuttle.attention_decode", require "cuttle.rows"
 local packed, packed_matmul = require "cuttle.packed_weights", require "cuttle.matmul_packed"
 
 local is_update = arg[1] == "--update"
@@ -165,6 +165,16 @@ end
 
 -- Decoding, one query of each sequence, from pages of 64. columns: nil, or those of keys that are
 -- values.
+-- An operator of rows of bf16. Its registers are few, so a pass more may spill them.
+local function note_row(name, columns)
+  local x, weight = zeros(bf16, layout({ 200, columns }, { 0, 1 })), zeros(bf16, columns)
+  local args = { x, weight, weight, 1e-6 }
+  if name:find "^add" then table.insert(args, 1, x) end
+  if not name:find "layer" then table.remove(args, 2) end
+  local step = operators[name]:steps(table.unpack(args, 1, name == "softmax" and 1 or #args))[1]
+  note(("rows: %s %d"):format(name, columns), step.kernel(step.launch), table.unpack(step.args))
+end
+
 local function note_decode(name, kv, heads, depth, columns)
   local Q, K = zeros(bf16, row_major{ 2, heads, depth }), zeros(kv, row_major{ 8, 1, 64, depth })
   local own = columns and layout({ 8, 1, 64, columns }, { 64 * depth, 0, depth, 1 })
@@ -271,6 +281,8 @@ local function bench_of(name)
       name:match "^matmul (%w+)", name:match ": (.*)$")
   elseif name:find "^attention" then
     return "cuttle scripts/bench/main.lua attention"
+  elseif name:find "^rows" then
+    return "cuttle scripts/bench/rows.lua time"
   end
   return name:find "^scripts" and "cuttle " .. name or "cuttle bench " .. name:match "^[^:]*"
 end
@@ -361,6 +373,11 @@ note_decode("mma 8 bits", f8e4m3, 4, 128)
 note_decode("mma 6 warps", bf16, 4, 256)
 note_decode("mma 8 bits", f8e4m3, 4, 256)
 note_decode("latent 64 keys", bf16, 16, 576, 512)
+for _, row in ipairs{ { "softmax", 32768 }, { "softmax", 65536 }, { "layer_norm", 49152 },
+                      { "layer_norm", 131072 }, { "add_layer_norm", 32768 },
+                      { "add_layer_norm", 262144 }, { "rms_norm_fp8_blocks", 262144 } } do
+  note_row(table.unpack(row))
+end
 for _, row in ipairs(require "memory".kernels()) do
   note(("scripts/bench/main.lua %s"):format(row[1]), table.unpack(row, 2))
 end

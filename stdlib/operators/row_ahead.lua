@@ -8,7 +8,7 @@ local function nothing() end -- what the CPU engine does
 -- Asks for n adjacent elements of a row, from the one at `first` on.
 local function ask(t, row, first, n)
   internal.kernel.ptx("cp.async.bulk.prefetch.L2.global [$t], $n;", nil,
-    { t = { t(row, _), first }, n = u32(n * t.dtype.bytes) }, nothing)
+    { t = { t(row, _), first }, n = cast(n * t.dtype.bytes, u32) }, nothing)
 end
 
 local function ask_inputs(p, given, row, first, n)
@@ -17,10 +17,10 @@ local function ask_inputs(p, given, row, first, n)
   end
 end
 
---- Asks for the row that comes p.ahead rows after the block's own.
-function M.row(p, given, row, n_rows)
+--- Asks for the block's part of the row that comes p.ahead rows after its own.
+function M.row(p, given, part, row, n_rows)
   if threadIdx.x == 0 and row + p.ahead < n_rows then
-    ask_inputs(p, given, row + p.ahead, 0, p.columns)
+    ask_inputs(p, given, row + p.ahead, part * (p.columns // p.parts), p.columns // p.parts)
   end
 end
 
@@ -31,8 +31,9 @@ function M.slots(p, thread, given, row_at)
   if threadIdx.x == 0 then
     for at = held, held + p.ahead - 1 do
       local row, is_row = row_at(at // p.deep)
-      if is_row then
-        ask_inputs(p, given, row, (thread.part * p.deep + at % p.deep) * n, n)
+      local function first() return (thread.part * p.deep + at % p.deep) * n end
+      if is_row and (p.is_whole or first() < p.columns) then
+        ask_inputs(p, given, row, first(), p.is_whole and n or min(n, p.columns - first()))
       end
     end
   end

@@ -77,7 +77,7 @@ local function problem_of(self, inputs, results, extents, kinds)
     divides = tiles.power_in(columns, 16), columns_divide = tiles.power_in(columns, 256),
     n_reductions = kinds.n_reductions, n_columns = 0, group = group_of(self, kinds, columns),
     swap = #kinds.sizes == 0 and kinds.swap or 0, at_once = kinds.at_once,
-    keeps = kinds.keeps, reads_once = kinds.reads_once, shared = 0, stored = 0,
+    keeps = kinds.keeps, reads_once = kinds.reads_once, shared = 0, stored = 0, is_bf16 = true,
     n_rows = reader.product(extents, 2) }
   local target = on_device.target(inputs.device)
   problem.has_clusters, problem.n_sms = has_clusters(target), target.n_sms or CPU_SMS
@@ -93,6 +93,7 @@ local function problem_of(self, inputs, results, extents, kinds)
         if t.kind == "elements" and list == inputs then
           problem.bytes = problem.bytes + size
           problem.smallest = math.min(problem.smallest, size)
+          problem.is_bf16 = problem.is_bf16 and t.tensor.dtype == bf16
           problem.has_boxes = problem.has_boxes and has_boxes(t, extents)
         end
         if t.kind == "elements" and list == results then problem.stored = problem.stored + size end
@@ -161,7 +162,7 @@ local function text_of(p)
   local key = { p.columns, p.width, p.lanes, p.rows, p.parts, p.stages or 0, p.slots or 0, p.each,
     p.shape, tostring(p.in_turns), tostring(p.is_narrow), tostring(p.spares), tostring(p.orders),
     tostring(p.group ~= nil), p.swap or 0, tostring(p.overlaps), tostring(p.keeps_columns),
-    tostring(p.warps_send), p.ahead or 0 }
+    tostring(p.warps_send), p.ahead or 0, tostring(p.widens) }
   for i, kind in ipairs(p.kinds) do key[#key + 1] = kind .. p.types[i].name end
   for _, t in ipairs(p.inputs) do
     key[#key + 1] = t.kind .. (t.kind == "table" and table.concat(t.extent, ",") or "")

@@ -133,11 +133,26 @@ local function anew(p, held)
   return recast(words, held.dtype)
 end
 
+-- A held vector of bf16 as f32, by other instructions than casts have. ptxas sees through moves,
+-- and would keep what casts of the pass before have made.
+local function widened(p, held)
+  local now, wide = fragment(held.dtype, p.width), fragment(f32, p.width)
+  copy(held, now)
+  local words = recast(now, u32)
+  for i = 0, p.width // 2 - 1 do
+    wide[2 * i] = bitcast(byte_perm(words[i], u32(0), u32(0x1044)), f32)
+    wide[2 * i + 1] = bitcast(byte_perm(words[i], u32(0), u32(0x3244)), f32)
+  end
+  return wide
+end
+
 -- The vectors of a pass: what is not held is read.
 local function vectors_of(p, thread, j, v, is_in)
   local now = {}
   for i, x in ipairs(thread.inputs) do
-    if x.held then
+    if x.held and p.widens and thread.n_passes % 2 == 0 then
+      now[i] = widened(p, x.held(_, j))
+    elseif x.held then
       now[i] = p.reads_anew and anew(p, x.held(_, j)) or x.held(_, j)
     elseif x.kept then
       now[i] = anew(p, x.kept(_, j))
@@ -250,6 +265,7 @@ end
 -- body(calls, j, v) for each vector v of the thread, its j-th: calls.rows and calls.returned are
 -- lists, from 0 on, of its elements.
 local function each_call(p, thread, known, kept, body)
+  thread.n_passes = (thread.n_passes or 0) + 1
   if not p.group then
     return each_vector(p, thread, function(j, v)
       local at = { j = j, v = v, words = {}, now = vectors_of(p, thread, j, v, true) }

@@ -19,6 +19,7 @@
 --   ahead     of the row for which the second cache is asked, rows that come before it; of rows in
 --             slots, vectors of a thread; nil: it is not asked
 --   reads_anew  no pass keeps in registers what another one has made of held elements
+--   widens    every second pass makes f32 of held elements by other instructions
 --   min_blocks  that a multiprocessor has to hold, which limits a thread's registers; nil: no limit
 --   group     columns of the largest group that is reduced, which lies in the lanes of one warp;
 --             nil: no groups
@@ -36,6 +37,7 @@ local MOST_LANES <const> = 512 -- threads that hold a row with MOST_BYTES each
 local MOST_PARTS <const> = 8 -- more blocks in a cluster need a permission
 local MOST_BOX <const> = 256 -- elements of a box along a mode
 local RESIDENT_LANES <const>, LEAST_DEEP <const> = 1024, 4 -- of rows that would fit registers
+local WIDE_LANES <const>, WIDE_DEEP <const> = 1024, 8 -- of a softmax in 64 registers of a thread
 local SLOT_BYTES <const> = 229376 -- of a multiprocessor's slots of whole rows
 local SINGLE_SLOTS <const> = 8 -- more are filled in pairs
 local MOST_RESIDENT <const> = 262144 -- bytes of a row of one block
@@ -45,7 +47,9 @@ local AHEAD_SLOTS <const> = 3 -- of the next row, beside those of a row
 local MOST_SWAPPED <const> = 8 -- vectors of a thread that exchanges halves
 local MOST_TWICE <const> = 2 -- vectors of a thread that has two rows, with a reduction
 local MANY_BLOCKS <const> = 1024 -- if more are left, a thread has two rows
-local KEPT_BYTES <const> = 128 -- of a thread's part of what rows share
+local KEPT_BYTES <const>, KEPT_OF_MANY <const> = 128, 96 -- of a thread's part of what rows share,
+-- with one input and with more
+local CROWDED_AHEAD <const> = 4 -- slots of the next row, where registers are few
 local KEPT <const> = 32 -- elements of a thread that are kept from pass to pass
 local RING_BYTES <const>, STAGES <const> = 196608, 3 -- of the slots of a multiprocessor; of a block
 
@@ -116,95 +120,165 @@ local function many_lanes(p, problem, most)
   return lanes_for(p.vectors, most // 2, MOST_LANES)
 end
 
+-- The threads of a block for a row of which each has few vectors: one of several inputs, if they
+-- read more than they store.
+local function few_lanes(p, problem, few)
+  local reads_more = few == 1 and problem.stores and problem.stored < problem.bytes
+  local lanes = lanes_for(p.vectors, 1, MOST_LANES)
+  if reads_more and problem.shared == 0 and lanes == p.vectors then return lanes end
+  return lanes_for(p.vectors, 2 * few, 256)
+end
+
+-- A long row of bf16 with the largest element and a sum of powers. ptxas keeps what one pass has
+-- made of an element for the next one, as an f32, unless that pass makes it in another way.
+local function widened(p, problem)
+  local lanes = lanes_for(p.vectors, WIDE_DEEP, WIDE_LANES)
+  if not (problem.is_bf16 and problem.at_once) or p.group or p.width * problem.bytes ~= WIDE_BYTES
+    or lanes < WIDE_LANES // 2 or lanes * WIDE_DEEP < p.vectors then return nil end
+  p.min_blocks, p.reads_anew, p.widens = WIDE_LANES // lanes, true, true
+  return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
+end
+
+-- The threads for a row of which each has many vectors, nil: it would have too many. A row that
+-- several inputs make gets more threads rather than more registers for each.
+local function lanes_of_many(p, problem, few, most)
+  local lanes = many_lanes(p, problem, most)
+  if lanes * most < p.vectors then return nil end
+  local is_full = lanes * (most // 2) < p.vectors
+  p.reads_anew = not problem.at_once
+  if is_full and few == 1 and problem.shared > 0 and problem.stored >= problem.bytes then
+    return WIDE_LANES
+  end
+  -- Two blocks have half of the registers each.
+  p.min_blocks = problem.shared > 2 and not is_full and 2 or math.max(1, HELD_THREADS // lanes)
+  return lanes
+end
+
 -- A row that a warp or a block holds in registers, or nil.
 local function held(p, problem, few, most)
   local lanes = lanes_for(p.vectors, 1, 32)
   if lanes * (problem.stores and few or 2 * few) >= p.vectors then
     return chosen(p, "warp", lanes, 1, "%d threads hold a row", lanes)
   end
-  lanes = math.max(LEAST_LANES, lanes_for(p.vectors, 2 * few, 256))
-  if lanes * 2 * few < p.vectors then
-    lanes = many_lanes(p, problem, most)
-    if lanes * most < p.vectors then return nil end
-    p.min_blocks = problem.shared > 2 and 2 or math.max(1, HELD_THREADS // lanes)
-    p.reads_anew = not problem.at_once
-  end
-  return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
+  lanes = math.max(LEAST_LANES, few_lanes(p, problem, few))
+  if lanes * 2 * few < p.vectors then lanes = lanes_of_many(p, problem, few, most) end
+  return lanes and chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
 
 -- How many blocks keep a row in shared memory that registers of a block could hold, nil: it has no
--- such row. Registers are few where a weight goes into narrow results, or two into a norm.
+-- such row. Registers are few where a weight goes into narrow results, or a thread has 16 vectors.
 local function crowded_parts(p, problem)
-  local is_narrow = problem.shared <= 2 and problem.stored < problem.bytes
   if problem.shared == 0 or problem.bytes > 2 or problem.n_reductions == 0
     or not problem.stores then return nil end
+  local is_narrow = problem.shared <= 2 and problem.stored < problem.bytes
   if is_narrow and p.vectors == LEAST_DEEP * RESIDENT_LANES then return 1 end
-  local is_crowded = is_narrow or problem.shared > 2 and not p.group
-  return is_crowded and p.vectors == 2 * LEAST_DEEP * RESIDENT_LANES and 2 or nil
+  if p.vectors ~= 2 * LEAST_DEEP * RESIDENT_LANES then return nil end
+  return is_narrow and 2 or not p.group and 1 or nil
+end
+
+-- How many slots a thread has at most. Where all warps of a cluster send, what they have takes the
+-- place of one, unless it is a number of each.
+local function most_slots(p, problem, slot, parts)
+  local sends_much = parts > 2 and not (p.group and problem.n_reductions == 1)
+  return SLOT_BYTES // slot - (sends_much and 1 or 0)
+end
+
+-- Do slots and registers of so many blocks have room for a row?
+local function has_room(p, problem, slot, parts)
+  local deep = cdiv(p.vectors, RESIDENT_LANES * parts)
+  return (deep - most_slots(p, problem, slot, parts)) * p.width * problem.bytes <= FEW_BYTES
 end
 
 -- How many blocks keep a row in shared memory. If rows share inputs, a pair, of which each block
 -- then reads half. But long rows have four or eight, with room for two rows, if registers of a pair
--- have no room for what rows share, or its slots for a row. Four keep the powers of a long softmax.
+-- have no room for what rows share, or its slots for a row. If there is no room for two, the fewest
+-- blocks that hold one. Four keep the powers of a long softmax.
 local function resident_parts(p, problem, slot)
   local row, parts = p.columns * problem.bytes, 2
   if problem.shared == 0 then
     local lanes = KEEPING_PARTS * RESIDENT_LANES
     local is_kept = problem.keeps and row >= MOST_RESIDENT and p.vectors % lanes == 0
       and p.columns <= KEPT * lanes
-    return is_kept and KEEPING_PARTS or row > MOST_RESIDENT and 2 or 1
+    if is_kept or row <= MOST_RESIDENT then return is_kept and KEEPING_PARTS or 1 end
+    while parts < MOST_PARTS and not has_room(p, problem, slot, parts) do parts = 2 * parts end
+    return parts
   end
   local crowded = crowded_parts(p, problem)
   if crowded then return crowded end
+  local function deep() return p.vectors // (RESIDENT_LANES * parts) end
   local least = problem.shared > 2 and LEAST_CROWDED or MOST_RESIDENT
   while not p.group and row >= least and parts <= MOST_PARTS do
-    local deep, n_rows = p.vectors // (RESIDENT_LANES * parts), parts == 2 and 1 or 2
-    if deep * RESIDENT_LANES * parts == p.vectors and n_rows * deep * slot <= SLOT_BYTES
-      and problem.shared * p.width * deep <= KEPT_BYTES then return parts end
+    local n_rows = parts == 2 and 1 or 2
+    if deep() * RESIDENT_LANES * parts == p.vectors and n_rows * deep() * slot <= SLOT_BYTES
+      and problem.shared * p.width * deep() <= KEPT_BYTES then return parts end
     parts = 2 * parts
   end
-  return 2
+  parts = 2
+  local function is_short_of_room()
+    return deep() * slot > SLOT_BYTES and (parts > 2 or not has_room(p, problem, slot, parts)
+      or problem.shared * p.width * deep() > KEPT_BYTES)
+  end
+  while parts < MOST_PARTS and is_short_of_room()
+    and p.vectors % (RESIDENT_LANES * 2 * parts) == 0 do parts = 2 * parts end
+  return parts
 end
 
--- A row that stays in shared memory while blocks take rows in turns. nil: its vectors are not the
--- threads' with none left over, or too many.
+-- How many slots a thread has for its `deep` vectors of a row and what comes after them.
+local function slots_for(p, problem, slot, parts, deep)
+  if crowded_parts(p, problem) then
+    return deep + (deep > LEAST_DEEP and CROWDED_AHEAD or parts)
+  end
+  local n = most_slots(p, problem, slot, parts)
+  local is_long = parts > KEEPING_PARTS or deep > LEAST_DEEP
+  if parts > 2 and not p.group then n = math.min(n, is_long and 2 * deep or deep + AHEAD_SLOTS) end
+  -- The first cache has what rows share.
+  local in_cache = problem.shared > 2 and not p.keeps_columns
+  if in_cache and (parts > 2 or deep > LEAST_DEEP) then n = math.min(n, deep) end
+  -- Two rows or more would all be read before the first one is stored.
+  if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
+  if n > math.max(deep, SINGLE_SLOTS) then n = n - n % 2 end
+  if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
+  return n
+end
+
+-- A row that stays in shared memory while blocks take rows in turns. nil: its vectors are too many,
+-- or some threads have one less and it has groups, or rows share inputs.
 local function resident(p, problem)
   local slot = RESIDENT_LANES * p.width * problem.bytes
   local parts = resident_parts(p, problem, slot)
-  local deep = p.vectors // (RESIDENT_LANES * parts)
-  local is_whole = deep > 0 and deep * RESIDENT_LANES * parts == p.vectors
-  if not problem.has_clusters or problem.n_reductions == 0 or not is_whole
+  local deep = cdiv(p.vectors, RESIDENT_LANES * parts)
+  local is_whole = p.vectors % (RESIDENT_LANES * parts) == 0
+  local fits = is_whole or problem.shared == 0 and not p.group
+  if not problem.has_clusters or problem.n_reductions == 0 or not fits
     or p.width * problem.smallest < WIDE_BYTES then return nil end
-  local n = SLOT_BYTES // slot
-  if parts > 2 then n = problem.shared == 0 and deep + AHEAD_SLOTS or 2 * deep
-  elseif problem.shared > 2 then n = math.min(n, deep) end -- the first cache has the rest
-  if crowded_parts(p, problem) then n = deep + parts end
-  -- Two rows or more would all be read before the first one is stored.
-  if problem.shared == 0 and n >= 2 * deep then n = deep + 1 end
-  if n > deep and deep % 2 == 1 then n = math.max(deep, math.min(n, SINGLE_SLOTS)) end
+  local is_one = problem.bytes == problem.smallest -- input
+  p.overlaps = problem.n_rows * parts <= problem.n_sms
+  -- More reductions need the registers, and blocks of one row read what rows share once.
+  p.keeps_columns = problem.shared > 0 and not p.overlaps
+    and (problem.n_reductions == 1 or parts > 2)
+    and problem.shared * p.width * deep <= (is_one and KEPT_BYTES or KEPT_OF_MANY)
+  local n = slots_for(p, problem, slot, parts, deep)
+  p.keeps_columns = p.keeps_columns and n >= deep
   if n == 0 or (deep - n) * p.width * problem.bytes > FEW_BYTES then return nil end
   if problem.reads_once and parts == 1 then
     p.holds, p.unroll, p.overlaps = false, deep, true
     return chosen(p, "stream", RESIDENT_LANES, 1, "a row is read once, so nothing keeps it")
   end
-  p.overlaps = problem.n_rows * parts <= problem.n_sms
-  -- More reductions need the registers, and blocks of one row read what rows share once.
-  p.keeps_columns = problem.shared > 0 and n >= deep and not p.overlaps
-    and (problem.n_reductions == 1 or parts > 2)
-    and problem.shared * p.width * deep <= KEPT_BYTES
   p.slots, p.per_sm, p.min_blocks = n, 1, 1
   p.holds, p.in_turns, p.draws_at_once, p.warps_send = false, true, true, parts > 2
-  p.keeps_powers = parts > 2 and deep * p.width <= KEPT
-  return chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
+  p.keeps_powers = parts > 2 and is_whole and deep * p.width <= KEPT
+  chosen(p, "resident", RESIDENT_LANES, parts, "%s keeps a row in shared memory, and brings "
     .. "the next one while it stores", parts == 1 and "a block" or parts == 2 and "a pair of blocks"
     or ("a cluster of %d blocks"):format(parts))
+  p.keeps = 2 * deep * p.width <= KEPT -- registers are few, and slots are near
+  return p
 end
 
 -- Is a row kept in shared memory that registers could hold? A softmax of many elements is bound by
 -- exponentials, which a pass over shared memory has once less.
 local function prefers_slots(p, problem)
   local is_softmax = problem.at_once and problem.stores and problem.shared == 0
-    and p.vectors >= LEAST_DEEP * RESIDENT_LANES
+    and p.vectors >= LEAST_DEEP * RESIDENT_LANES and p.vectors % RESIDENT_LANES == 0
   return is_softmax or crowded_parts(p, problem)
 end
 
@@ -221,7 +295,7 @@ local function with_rows(p, problem)
   local has_many = problem.n_rows >= 2 * p.rows * MANY_BLOCKS
   local is_short = problem.n_reductions == 0 or p.deep <= MOST_TWICE
   if p.shape == "warp" and not p.in_turns and is_short and has_many then p.each = 2 end
-  p.overlaps = not p.min_blocks and not (p.swap and problem.n_reductions > 0)
+  p.overlaps = (p.widens or not p.min_blocks) and not (p.swap and problem.n_reductions > 0)
   return p
 end
 
@@ -237,6 +311,7 @@ end
 --   swap      of its largest group that exchanges halves, if groups do nothing else; else 0
 --   shared    bytes of one column of all inputs that rows share
 --   at_once   a reduction of two steps that one pass can make, such as softmax has
+--   is_bf16   all inputs that have rows are of bf16
 --   keeps     a softmax is a result, whose powers can be kept
 --   reads_once   there is one reduction of one step, and no other result
 --   n_rows, n_sms   rows, and multiprocessors of the device
@@ -264,9 +339,11 @@ local function choose(problem)
     return chosen(p, "flat", lanes, cdiv(p.vectors, lanes * deep),
       "without reductions, blocks share a row freely")
   end
+  local by_threads = not p.in_turns and widened(p, problem)
+  if by_threads then return with_rows(by_threads, problem) end
   local in_slots = not p.in_turns and prefers_slots(p, problem) and resident(p, problem)
   if in_slots then return in_slots end
-  local by_threads = held(p, problem, few, most)
+  by_threads = held(p, problem, few, most)
   if by_threads then return with_rows(by_threads, problem) end
   in_slots = not p.in_turns and resident(p, problem)
   if in_slots then return in_slots end

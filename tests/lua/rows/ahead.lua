@@ -11,10 +11,14 @@ end
 local function x_of(columns) return tensor(bf16, row_major{300, columns}) end
 print((asks(rows.rms_norm, x_of(4096), tensor(bf16, 4096), 1e-6)))
 print(asks(rows.rms_norm, x_of(32768), tensor(bf16, 32768), 1e-6))
-print((asks(rows.softmax, x_of(32768)))) -- for two slots of each thread
+print((asks(rows.softmax, tensor(f16, row_major{300, 32768})))) -- for two slots of each thread
+print((asks(rows.softmax, x_of(128256)))) -- and fewer elements of the last threads
+print((asks(rows.softmax, x_of(32768))))
 -- expect: 1
 -- expect: 1	true
 -- expect: 2
+-- expect: 2
+-- expect: 1
 print((asks(rows.softmax, x_of(64)))) -- some threads of a warp hold a row
 print((asks(rows.rms_norm, x_of(4100), tensor(bf16, 4100), 1e-6))) -- rows begin at 8 bytes
 print((asks(rows.cross_entropy, x_of(4096), tensor(i64, row_major{300, 1}), 0))) -- only read

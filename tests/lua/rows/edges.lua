@@ -6,7 +6,7 @@ local less = row_kernel("less", function(row, a) return a - row:sum(a) end)
 
 -- {====== Results in place ======
 
-for _, extents in ipairs{{2, 4}, {3, 3}, {5, 1000}, {2, 70000}} do
+for _, extents in ipairs{{2, 4}, {3, 3}, {5, 1000}, {2, 70000}, {2, 70001}} do
   local y = rand(f32, row_major(extents))
   local want = less(y)
   print(less:explain(y).shape, allclose(less(y, {out = y, check = not device().sm}), want,
@@ -15,6 +15,7 @@ end
 -- expect: warp	true
 -- expect: warp	true
 -- expect: block	true
+-- expect: resident	true
 -- expect: cluster	true
 
 do -- sums of columns are stored behind all rows, so they may replace what all rows have

@@ -36,7 +36,8 @@ local function is_right(f, R, n)
 end
 
 for _, case in ipairs{{plain, 5, 3}, {plain, 3, 96}, {plain, 2, 1300}, {plain, 2, 70000},
-                      {plain, 2, 300000}, {stats, 9, 40}, {stats, 7, 1024}, {stats, 3, 32768},
+                      {plain, 2, 70001}, {plain, 2, 300001},
+                      {stats, 9, 40}, {stats, 7, 1024}, {stats, 3, 32768},
                       {stats, 3, 1001}} do
   local f, R, n = table.unpack(case)
   print(f:explain(zeros(f32, row_major{R, n})).shape, n, is_right(f, R, n))
@@ -44,8 +45,9 @@ end
 -- expect: warp	3	true
 -- expect: warp	96	true
 -- expect: block	1300	true
--- expect: cluster	70000	true
--- expect: stream	300000	true
+-- expect: resident	70000	true
+-- expect: cluster	70001	true
+-- expect: stream	300001	true
 -- expect: warp	40	true
 -- expect: staged	1024	true
 -- expect: staged	32768	true

@@ -57,7 +57,7 @@ end
 -- expect: f32	20	warp	0
 -- expect: bf16	136	warp	0
 -- expect: f32	1028	block	0
--- expect: f32	33000	cluster	0
+-- expect: f32	33000	resident	0
 
 do -- sums of columns: whether TMA can bring rows does not depend on how many there are
   local n <const> = 1024

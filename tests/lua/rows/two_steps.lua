@@ -33,8 +33,8 @@ local function differs(f, R, n)
 end
 
 for _, case in ipairs{{both, 5, 3}, {both, 3, 96}, {both, 2, 1300}, {both, 2, 1301},
-                      {both, 2, 70000}, {both, 1, 300000}, {in_turns, 9, 40}, {in_turns, 7, 1024},
-                      {in_turns, 3, 1001}} do
+                      {both, 2, 70000}, {both, 2, 70001}, {both, 1, 300000}, {both, 1, 300001},
+                      {in_turns, 9, 40}, {in_turns, 7, 1024}, {in_turns, 3, 1001}} do
   local f, R, n = table.unpack(case)
   print(f:explain(zeros(f32, row_major{R, n})).shape, n, differs(f, R, n))
 end
@@ -42,8 +42,10 @@ end
 -- expect: warp	96	right
 -- expect: block	1300	right
 -- expect: block	1301	right
--- expect: cluster	70000	right
--- expect: stream	300000	right
+-- expect: resident	70000	right
+-- expect: cluster	70001	right
+-- expect: resident	300000	right
+-- expect: stream	300001	right
 -- expect: warp	40	right
 -- expect: staged	1024	right
 -- expect: block	1001	right
@@ -58,15 +60,17 @@ end
 do -- two blocks of long rows fit a multiprocessor, and one of those that keep a row in shared
   -- memory; blocks of a cluster have no limit
   local softmax = require "cuttle.rows".softmax
-  for _, n in ipairs{4096, 24576, 131072, 131080} do
+  for _, n in ipairs{4096, 16384, 24576, 65536, 131072, 131073} do
     local text = softmax:source(zeros(bf16, row_major{1, n}))
     print(n, text:match "__launch_bounds__(%b())")
   end
 end
 -- expect: 4096	(128)
--- expect: 24576	(256, 2)
+-- expect: 16384	(256, 2)
+-- expect: 24576	(512, 2)
+-- expect: 65536	(1024, 1)
 -- expect: 131072	(1024, 1)
--- expect: 131080	(512)
+-- expect: 131073	(512)
 
 -- {====== Draws ======
 
@@ -89,7 +93,7 @@ local function shares(n, heavy)
   end
   return "right"
 end
-for _, n in ipairs{5, 96, 1300, 5001, 70000} do
+for _, n in ipairs{5, 96, 1300, 5001, 70000, 70001} do
   print(n, shares(n, {[0] = 16, [n // 2] = 8, [n // 2 + 1] = 8, [n - 1] = 32}))
 end
 -- expect: 5	right
@@ -97,6 +101,7 @@ end
 -- expect: 1300	right
 -- expect: 5001	right
 -- expect: 70000	right
+-- expect: 70001	right
 print(draw(zeros(f32, row_major{1, 9}), full(f32, row_major{1, 1}, 0.5))[0])
 -- expect: -1
 
