@@ -116,6 +116,7 @@ CtVal guard_close(lua_State *L, GuardedAccess *a, CtVal v) {
 /* The tensor itself; from now on its tiles may overhang. */
 static int guard(lua_State *L) {
   const Tensor *t = tensor_check_live(L, 1, "guard");
+  tensor_check_memory(L, 1, "guard");
   if (!t->in_kernel) {
     return diag_error(L, "guard: %s is a tensor of the host; guards exist only in kernels",
                       tensor_push_title(L, 1));

@@ -49,6 +49,7 @@ static int recast_guarded(lua_State *L, const Tensor *t, CtDtype to) {
 static int recast_tensor(lua_State *L) {
   CtLayout layout;
   const Tensor *t = tensor_check_live(L, 1, "recast");
+  tensor_check_memory(L, 1, "recast");
   CtDtype to = bind_to_dtype(L, 2, "recast");
   if (t->is_guarded) {
     return recast_guarded(L, t, to);

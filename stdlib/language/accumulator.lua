@@ -33,6 +33,8 @@ local function check_operand(x, name, number, op)
   if type_name(x) ~= "tensor" then
     fail(op, "argument %d is of type %s; a tile %s was expected", number, type_name(x),
       name == "A" and modes .. " or an accumulator" or modes)
+  elseif x.dtype == nil then
+    fail(op, "%s is a tensor of coordinates; expected one with memory", name)
   elseif is_registers(x) then
     fail(op, "%s is in registers, which do not record its extents; use the tile %s in memory", name,
       modes)

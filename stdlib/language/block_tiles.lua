@@ -13,6 +13,8 @@ local WIDE_BITS <const>, ROW_BITS <const> = 128, 1024 -- of an access, of all ba
 local function check_tile(x, number, op)
   if type_name(x) ~= "tensor" then
     fail(op, "argument %d is of type %s; a tile of two modes was expected", number, type_name(x))
+  elseif x.dtype == nil then
+    fail(op, "argument %d is a tensor of coordinates; expected one with memory", number)
   end
   for i = 0, 1 do
     if rank(x) < 2 or not internal.kernel.is_static(size(x, i)) then

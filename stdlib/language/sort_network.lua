@@ -29,6 +29,9 @@ end
 local function check(t, order)
   if tiles.type_name(t) ~= "tensor" then
     tiles.fail("sort_network", "argument 1 is a %s; a fragment was expected", tiles.type_name(t))
+  elseif t.dtype == nil or t.dtype == bool then
+    tiles.fail("sort_network", "argument 1 has %s; a fragment of numbers was expected",
+      t.dtype and "bools" or "coordinates")
   end
   local n = size(t)
   if math.type(n) ~= "integer" or n > MAX_ELEMENTS then
