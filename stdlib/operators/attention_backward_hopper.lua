@@ -149,8 +149,8 @@ local function plan_of(variant)
   local kind = ("F32%s%s"):format(names[dtype.name], names[dtype.name])
   local k_major = gmma_layout(dtype, "K", 128)
   local KQ = tiled_mma(("SM90_64x%dx16_%s_SS"):format(own_rows, kind))
-  local function sums_of(n, operands)
-    return tiled_mma(("SM90_64x%dx16_%s_%s"):format(n, kind, operands))
+  local function sums_of(extent, operands)
+    return tiled_mma(("SM90_64x%dx16_%s_%s"):format(extent, kind, operands))
   end
   local operands = by_depth and "SS" or "RS"
   local dK, dV = sums_of(own_depth, operands), sums_of(own_depth_v, operands)
