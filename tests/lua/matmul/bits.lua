@@ -12,20 +12,14 @@ local function on(values, dtype, by_rows, ld)
   local stride = by_rows and {ld or k, 1} or {1, ld or m}
   local flat = zeros(f32, math.max(m * stride[1], k * stride[2])):to("cpu")
   local t = view(flat, layout({m, k}, stride))
-  for i = 0, m - 1 do
-    for j = 0, k - 1 do t[{i, j}] = values[{i, j}] end
-  end
+  copy(values, t)
   return view(reference.cast(flat, dtype):to(here), layout({m, k}, stride))
 end
 
 local words <const> = {[8] = u8, [16] = u16, [32] = u32, [64] = u64}
 local function bits_of(t)
   local out, all = {}, recast(t:to("cpu"), words[t.dtype.bits])
-  for m = 0, size(t, 0) - 1 do
-    local row = {}
-    for n = 0, size(t, 1) - 1 do row[n + 1] = all[{m, n}] end
-    out[m] = table.concat(row, " ")
-  end
+  for m = 0, size(t, 0) - 1 do out[m] = table.concat(all(m, _):totable(), " ") end
   return out
 end
 

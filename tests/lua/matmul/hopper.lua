@@ -23,10 +23,11 @@ end
 -- What C must be, in its own type: sums are exact, and rounded once.
 local function expected(p, before, l)
   local R = reference.matmul(reference.cast(p.A(_, _, l), f64), reference.cast(p.B(_, _, l), f64))
-  for i = 0, p.bias and size(R) - 1 or -1 do
-    local m, n = i % size(R, 0), i // size(R, 0)
-    local want = p.alpha * R[{m, n}] + p.beta * before[{m, n, l}]
-    R[{m, n}] = math.abs(want + p.bias[n])
+  for n = 0, p.bias and size(R, 1) - 1 or -1 do
+    local bias = p.bias[n]
+    transform(R(_, n), before(_, n, l), R(_, n), function(product, old)
+      return math.abs(p.alpha * product + p.beta * old + bias)
+    end)
   end
   return reference.cast(R, p.C.dtype)
 end

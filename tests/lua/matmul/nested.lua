@@ -105,7 +105,7 @@ end
 local function reader(t, whole)
   local values, l = whole:to("cpu"), t.layout
   local numbers = {}
-  for i = 0, size(values) - 1 do numbers[i] = values[i] end
+  for i, x in ipairs(values:totable()) do numbers[i - 1] = x end
   local m, n, b = get_mode(l, 0), get_mode(l, 1), rank(l) > 2 and get_mode(l, 2) or nil
   return function(i, j, k) return numbers[m(i) + n(j) + (b and b(k) or 0)] end, numbers
 end
@@ -116,11 +116,19 @@ local function wrong_of(p, before)
   local a, b = reader(p.A, flat(p.A)), reader(p.B, flat(p.B))
   local c, after = reader(p.C, p.whole)
   local mine = {}
+  local function along_k(read, i, l)
+    local list = {}
+    for k = 0, size(p.A, 1) - 1 do list[k] = read(i, k, l) end
+    return list
+  end
   for l = 0, (p.l and size(p.C, 2) or 1) - 1 do
+    local columns = {}
+    for n = 0, size(p.C, 1) - 1 do columns[n] = along_k(b, n, l) end
     for m = 0, size(p.C, 0) - 1 do
+      local row = along_k(a, m, l)
       for n = 0, size(p.C, 1) - 1 do
-        local sum = 0
-        for k = 0, size(p.A, 1) - 1 do sum = sum + a(m, k, l) * b(n, k, l) end
+        local sum, column = 0, columns[n]
+        for k = 0, size(p.A, 1) - 1 do sum = sum + row[k] * column[k] end
         local want, got = expected(p, sum, m, n, l), c(m, n, l)
         if want ~= got and reference.cast(from_table(f64, { want }), p.C.dtype)[0] ~= got then
           return ("(%d,%d,%d) is %s, expected %s"):format(m, n, l, got, want)

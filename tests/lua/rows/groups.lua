@@ -32,12 +32,16 @@ local function by_group(values, n, f)
   return found
 end
 
+-- A row's numbers from number 0 on.
+local function numbers(t, r) return table.move(t(r, _):totable(), 1, size(t, 1), 0) end
+
 local function expected(x, r, n)
   local magnitude, share, y, sum = {}, {}, {}, 0
-  for i = 0, n - 1 do magnitude[i] = math.abs(x[{r, i}]) end
+  x = numbers(x, r)
+  for i = 0, n - 1 do magnitude[i] = math.abs(x[i]) end
   local top = by_group(magnitude, 32, math.max)
   for i = 0, n - 1 do
-    share[i] = x[{r, i}] / top[i // 32]
+    share[i] = x[i] / top[i // 32]
     sum = sum + share[i]
   end
   for i = 0, n - 1 do y[i] = share[i] * (sum + 2) end
@@ -48,8 +52,8 @@ local function expected(x, r, n)
 end
 
 local function worst(got, r, want)
-  local most = 0
-  for i = 0, #want do most = math.max(most, math.abs(got[{r, i}] - want[i])) end
+  local most, row = 0, numbers(got, r)
+  for i = 0, #want do most = math.max(most, math.abs(row[i] - want[i])) end
   return most
 end
 
