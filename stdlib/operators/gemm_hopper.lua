@@ -13,6 +13,8 @@
 --              group multiplies): TMA takes time for zeros, too
 --   registers  of a thread, {of the group that loads, of those that multiply}
 --   stages     tiles of K in the ring
+--   fetch      bytes that L2 brings from memory at once, of what is contiguous along K; 128 where
+--              it is absent
 --   store      {panels, buffers} of C in shared memory, for each group (gemm_hopper_store.lua)
 --   blocks     of the grid, or fewer where there are fewer tiles; a number, or a function of how
 --              many multiprocessors there are
@@ -120,9 +122,13 @@ local function n_tiles(plan, block)
   return cdiv(tiles[1] * tiles[2] - blockIdx.x // plan.high, gridDim.x // plan.high)
 end
 
--- The coordinates of the operands' matrices for a batch or a group: X is the rows'.
-local function matrices_of(block, X, Y, group)
-  local x, y = tma_tensor(X), tma_tensor(Y)
+-- An operand as TMA reads it.
+local function brought(variant, X, major)
+  return tma_tensor(X, variant.fetch and major == "k" and {promotion = variant.fetch} or nil)
+end
+
+-- The coordinates of the operands' matrices for a batch or a group: x is the rows'.
+local function matrices_of(block, x, y, group)
   if not group then return store.of_batch(x, block.l), store.of_batch(y, block.l) end
   if group.k_tiles ~= nil then
     local at = {0, group.first}
@@ -170,8 +176,9 @@ end
 -- One thread: all tiles of both operands, as slots become empty.
 local function load_all(variant, plan, block, X, Y)
   local bK = variant.tile[3]
+  local all_x, all_y = brought(variant, X, variant.b_major), brought(variant, Y, variant.a_major)
   local function boxes_of(group)
-    local x, y = matrices_of(block, X, Y, group)
+    local x, y = matrices_of(block, all_x, all_y, group)
     return tile(x, {plan.loaded, bK}, {_, _}), tile(y, {plan.part, bK}, {_, _}) -- (rows,bK,row,k)
   end
   local gX, gY

@@ -88,4 +88,18 @@ for _, case in ipairs(cases) do
     end
   end
 end
+
+-- What L2 brings from memory at once: of large tiles 256 bytes of what is contiguous along K.
+local operator = require "cuttle.matmul"
+local function check_maps(A, expected)
+  local B, C = zeros(bf16, row_major{128, 64}), zeros(bf16, layout{256, 128})
+  local _, _, steps = operator.prepare(A, B, C, {config = "hopper 256x128x64"})
+  local step, bytes = operator.main(steps), {}
+  local ir = step.kernel(step.launch):ir(table.unpack(step.args))
+  for name, n in ir:gmatch "map %d of (%a) swizzle %d promotion (%d+)" do bytes[name] = n end
+  local found = ("%s %s %s"):format(bytes.A, bytes.B, bytes.C)
+  if found ~= expected then print(A.layout, found) end
+end
+check_maps(zeros(bf16, row_major{256, 64}), "256 256 0")
+check_maps(zeros(bf16, layout{256, 64}), "128 256 0")
 print("done")  -- expect: done
