@@ -212,6 +212,9 @@ static int lang_where(lua_State *L) {
   if (lua_isnone(L, 3)) {
     return diag_error(L, "where: %d arguments; where(condition, a, b) was expected", lua_gettop(L));
   }
+  if (tensor_test(L, 1) != NULL) { /* as a condition of Lua's it would be true */
+    return diag_error(L, "where: argument 1 is a tensor; write t[i] for an element of it");
+  }
   if (!value_test(L, 1, &c)) {
     return choose_static(L);
   }
