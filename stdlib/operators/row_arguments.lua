@@ -39,7 +39,9 @@ function M.read_inputs(self, given)
   local inputs, device, has_rows = {}, nil, false
   for i, x in ipairs(given) do
     local name = self.names[i]
-    if type(x) == "number" then
+    if type(x) == "number" and self.is_table[name] then
+      fail(self.name, "%s is a number; expected a tensor, which the function indexes", name)
+    elseif type(x) == "number" then
       inputs[i] = { name = name, kind = "number", value = x }
     else
       arguments.check_tensor(self.name, x, name, "(..., columns), or a number", "a row_kernel "

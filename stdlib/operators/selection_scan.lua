@@ -368,6 +368,9 @@ end
 local function plan(options, given, how)
   how = how or "add"
   local x = call.whole(op, given, "x")
+  if x.tensor.dtype.bits < 6 then
+    call.fail(op, "x is %s, of which two elements share a byte; cast it first", x.tensor.dtype)
+  end
   local c = choices(x, how, options)
   local heads, steps = segments.read(op, x, options)
   c.heads = heads and heads.kind
