@@ -73,7 +73,12 @@ end
 
 -- Why no template of matmul computes product p; nil: one does.
 local function why_plain(p, has_B, options)
-  if has_matmul_options(options) then return nil end
+  local for_matmul = has_matmul_options(options)
+  if for_matmul and not has_B then
+    tiles.fail("einsum", "%s are for products of two operands, and there is one",
+      table.concat(matmul_options, ", "))
+  end
+  if for_matmul then return nil end
   if not has_B then return "there is one operand" end
   if p.size.m == 1 and p.size.n == 1 and p.size.l > 1 then
     return "each product is of two vectors"
