@@ -282,6 +282,11 @@ ifneq ($(and $(TARGET_IS_X86),$(if $(SANITIZE)$(CC_IS_CLANG),,y)),)
 $(patsubst %,$(BUILD)/runtime/simt/run/simt_%.base.o,arith tile memory): ISA_FLAGS_base += -O2
 endif
 
+# The model of tensor cores is short, and a fifth of what sanitized tests of products and attention take.
+ifneq ($(and $(SANITIZE),$(if $(CC_IS_CLANG),,gcc)),)
+$(BUILD)/runtime/simt/model/tensor_core.$(SANITIZED_ISA).o: VARIANT_FLAGS += -O2
+endif
+
 # Rooms that call nothing of the host: nothing unwinds through them, so they do without tables for it.
 NO_UNWINDING = $(if $(SANITIZE),,-fno-asynchronous-unwind-tables)
 $(foreach r,layout ir emit simt/lower watch,$(BUILD)/runtime/$(r)/%.o) $(BUILD)/interp/text/%.o: FILE_FLAGS = $(NO_UNWINDING)
@@ -510,11 +515,12 @@ PROVE_OPTIONS = --jobs $(or $(JOBS),2) --failures --comments --timer
 # search for leaks dies of that: so intercept_tls_get_addr=0. The blocks are searched as heap blocks.
 # A freed block is watched until 64 MiB more are freed: with the 256 of the default most time of the kernel is
 # that of making new pages. For the same reason glibc keeps blocks of up to 32 MiB that are freed: else new pages are
-# an eighth of the time of `check`.
+# an eighth of the time of `check`. Each error that Lua jumps out of looks through all frames that are kept for
+# detect_stack_use_after_return: a quarter of the default's are enough for calls some thousand deep.
 CACHE = $(BUILD)/cache
 KEPT_BLOCKS = MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=67108864
 TEST_ENV = CC='$(CC)' CUTTLE_CACHE=$(abspath $(CACHE)) $(KEPT_BLOCKS) $(SUITES_ENV) $(if $(WHOLE),WHOLE=1) \
-	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:quarantine_size_mb=64:intercept_tls_get_addr=0:handle_sigill=1 \
+	ASAN_OPTIONS=protect_shadow_gap=0:detect_stack_use_after_return=1:max_uar_stack_size_log=18:quarantine_size_mb=64:intercept_tls_get_addr=0:handle_sigill=1 \
 	UBSAN_OPTIONS=print_stacktrace=1 LSAN_OPTIONS=suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 SUITES_ENV = BUILD='$(BUILD)' LUA='$(LUA)' PLAYGROUND='$(PLAYGROUND)' FUZZ_SECONDS=$(FUZZ_SECONDS) FILING='$(FILING_PROGRAM)' $(if $(ONCE),ONCE=1)
 RUN_TESTS = $(LUA) scripts/run_tests.lua --cuttle=$(PROGRAM)
