@@ -122,11 +122,6 @@ local function n_tiles(plan, block)
   return cdiv(tiles[1] * tiles[2] - blockIdx.x // plan.high, gridDim.x // plan.high)
 end
 
--- An operand as TMA reads it.
-local function brought(variant, X, major)
-  return tma_tensor(X, variant.fetch and major == "k" and {promotion = variant.fetch} or nil)
-end
-
 -- The coordinates of the operands' matrices for a batch or a group: x is the rows'.
 local function matrices_of(block, x, y, group)
   if not group then return store.of_batch(x, block.l), store.of_batch(y, block.l) end
@@ -176,7 +171,8 @@ end
 -- One thread: all tiles of both operands, as slots become empty.
 local function load_all(variant, plan, block, X, Y)
   local bK = variant.tile[3]
-  local all_x, all_y = brought(variant, X, variant.b_major), brought(variant, Y, variant.a_major)
+  local all_x = nested.by_tma(variant, X, variant.b_major)
+  local all_y = nested.by_tma(variant, Y, variant.a_major)
   local function boxes_of(group)
     local x, y = matrices_of(block, all_x, all_y, group)
     return tile(x, {plan.loaded, bK}, {_, _}), tile(y, {plan.part, bK}, {_, _}) -- (rows,bK,row,k)

@@ -66,6 +66,11 @@ local function gatherer(variant, name, matrix, ring)
   end
 end
 
+--- An operand as TMA brings it; major: what is contiguous in it.
+function M.by_tma(variant, matrix, major)
+  return tma_tensor(matrix, variant.fetch and major == "k" and {promotion = variant.fetch} or nil)
+end
+
 -- The same by TMA, of which one thread issues the copies.
 local function loader(matrix, extent, ring)
   local boxes = tile(matrix, extent, {_, _})
@@ -89,7 +94,7 @@ end
 -- What begins tiles of a group: its rows of X, which are its own or by an index, and its Y.
 local function of_group(variant, block, X, Y, group)
   local bM, bK = variant.tile[1], variant.tile[3]
-  local index, boxes = block.by.gather, tma_tensor(Y)
+  local index, boxes = block.by.gather, M.by_tma(variant, Y, variant.a_major)
   local rows = index and indexed.part(X(_, _, 0), 0, index, group)
     or grouping.part(X(_, _, 0), 0, group)
   return gatherer(variant, "B", rows, block.rows),

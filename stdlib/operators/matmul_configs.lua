@@ -234,8 +234,8 @@ M.list = {
   -- launch. By Hilbert's curve what runs at one time on multiprocessors that share a way to the L2
   -- cache is a square, too. Others are taken by name; scripts/bench/configs.lua has more.
   hopper{ name = "hopper 256x64x64, ping-pong, gather", types = HALVES, schedule = "ping-pong",
-    stages = 4, registers = { 56, 224 }, store = { 1, 2 }, order = "groups", gathers = true,
-    when = in_groups_of(512) },
+    stages = 4, registers = { 56, 224 }, store = { 1, 2 }, fetch = 256, order = "groups",
+    gathers = true, when = in_groups_of(512) },
   hopper{ name = "hopper 256x64x64, ping-pong", types = HALVES, schedule = "ping-pong", stages = 4,
     registers = { 40, 232 }, store = { 1, 2 }, order = "groups", when = in_groups_of(64) },
   hopper{ name = "hopper 128x128x64, ping-pong", types = HALVES, majors = TN,
