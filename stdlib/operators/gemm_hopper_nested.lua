@@ -52,6 +52,11 @@ local function copier(variant, major, rows)
   return tiled_copy(one, layout{along, GROUP // along}, layout{vec, 1})
 end
 
+--- An operand as TMA brings it; major: what is contiguous in it.
+function M.by_tma(variant, matrix, major)
+  return tma_tensor(matrix, variant.fetch and major == "k" and {promotion = variant.fetch} or nil)
+end
+
 -- How an operand (rows,bK) comes in: begin(i) is for tile number i of its rows, and returns what
 -- copies tile k of K to a slot.
 local function gatherer(variant, name, matrix, ring)
@@ -64,11 +69,6 @@ local function gatherer(variant, name, matrix, ring)
     local bring = nested.bringer(variant, name, matrix, places)
     return function(k, slot) bring(k, to(_, _, _, slot)) end
   end
-end
-
---- An operand as TMA brings it; major: what is contiguous in it.
-function M.by_tma(variant, matrix, major)
-  return tma_tensor(matrix, variant.fetch and major == "k" and {promotion = variant.fetch} or nil)
 end
 
 -- The same by TMA, of which one thread issues the copies.
