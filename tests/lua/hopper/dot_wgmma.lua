@@ -1,14 +1,13 @@
 -- dot by wgmma: products of shared tiles and of sums in registers, rows of them; against plain loops.
 -- needs sm_90a
 local function close(C, A, B, f)
-  local worst, K = 0, size(A, 1)
-  C, A, B = C:to"cpu", A:to"cpu", B:to"cpu"
-  for m = 0, size(A, 0) - 1 do
-    for n = 0, size(B, 0) - 1 do
-      local sum = 0
-      for k = 0, K - 1 do sum = sum + A[{m, k}] * B[{n, k}] end
-      local expected = f and f(sum, m, n) or sum
-      worst = math.max(worst, math.abs(C[{m, n}] - expected) / math.max(1, math.abs(expected)))
+  local worst, a, b = 0, A:totable(), B:totable()
+  for m, row in ipairs(C:totable()) do
+    for n, got in ipairs(row) do
+      local sum, column = 0, b[n]
+      for k, x in ipairs(a[m]) do sum = sum + x * column[k] end
+      local expected = f and f(sum, m - 1, n - 1) or sum
+      worst = math.max(worst, math.abs(got - expected) / math.max(1, math.abs(expected)))
     end
   end
   return worst
