@@ -15,9 +15,8 @@ local function word(words, i)
   return i * 8 + 8 <= #words and string.unpack("<I8", words, i * 8 + 1) or nil
 end
 
--- A record as {kind, what, low}; nil where there is none, or none that can be.
+-- A record as {kind, what, low}; nil where none can be.
 local function record_of(value, places)
-  if not value then return nil end
   local id = value & 0xffffffff
   local kind, what = kinds[id >> SHIFT], id & (1 << SHIFT) - 1
   local place = places[what]
@@ -40,9 +39,14 @@ local function read_thread(words, w, lane, places, n_warps, zero)
   local count = word(words, HEAD + w.index * WARP + COUNTS + lane) or 0
   local first, room = room_of(w.index, lane, n_warps)
   local last, own = zero + w.begin, {}
-  for i = 0, math.min(count == 0 and room or math.max(count, 0), room) - 1 do
+  local n = math.min(count == 0 and room or math.max(count, 0), room)
+  for i = 0, n - 1 do
     local value = word(words, first + i)
     if count == 0 and (value or 0) == 0 then break end
+    if not value then -- the words end here
+      w.broken = w.broken + n - i
+      break
+    end
     local r = record_of(value, places)
     local step = r and (r.low - last) & 0xffffffff
     if not r or step >= 1 << 31 then
