@@ -63,13 +63,15 @@ kernel("chain", function(A, B, V, O)
 end, {static_shapes = true}){grid = 1, block = 96}(A, B, V, O)
 local worst = 0
 for i = 0, 31 do
+  local row = {}
+  for n = 0, 31 do
+    local s = 0
+    for m = 0, 31 do s = s + A[{i, m}] * B[{n, m}] end
+    row[n] = f16(s).value
+  end
   for j = 0, 31 do
     local sum = 0
-    for n = 0, 31 do
-      local s = 0
-      for m = 0, 31 do s = s + A[{i, m}] * B[{n, m}] end
-      sum = sum + f16(s).value * V[{j, n}]
-    end
+    for n = 0, 31 do sum = sum + row[n] * V[{j, n}] end
     worst = math.max(worst, math.abs(sum - O[{i, j}]))
   end
 end
