@@ -134,7 +134,8 @@ end
 local function widened(p, problem)
   local lanes = lanes_for(p.vectors, WIDE_DEEP, WIDE_LANES)
   if not (problem.is_bf16 and problem.at_once) or p.group or p.width * problem.bytes ~= WIDE_BYTES
-    or lanes < WIDE_LANES // 2 or lanes * WIDE_DEEP < p.vectors then return nil end
+    or lanes < WIDE_LANES // 2 or lanes * WIDE_DEEP < p.vectors
+    or lanes == WIDE_LANES and not problem.stores then return nil end
   p.min_blocks, p.reads_anew, p.widens = WIDE_LANES // lanes, true, true
   return chosen(p, "block", lanes, 1, "a block of %d threads holds a row", lanes)
 end
@@ -275,11 +276,13 @@ local function resident(p, problem)
 end
 
 -- Is a row kept in shared memory that registers could hold? A softmax of many elements is bound by
--- exponentials, which a pass over shared memory has once less.
+-- exponentials, which a pass over shared memory has once less. A long loss reads all the time,
+-- where a block with the row in registers would wait for it.
 local function prefers_slots(p, problem)
-  local is_softmax = problem.at_once and problem.stores and problem.shared == 0
-    and p.vectors >= LEAST_DEEP * RESIDENT_LANES and p.vectors % RESIDENT_LANES == 0
-  return is_softmax or crowded_parts(p, problem)
+  local many = LEAST_DEEP * RESIDENT_LANES
+  if not problem.at_once or problem.shared > 0 then return crowded_parts(p, problem) end
+  if problem.stores then return p.vectors >= many and p.vectors % RESIDENT_LANES == 0 end
+  return p.vectors > many and problem.bytes <= 2
 end
 
 -- A row whose groups swap halves, with both halves in a thread. nil: no lanes of a warp fit.

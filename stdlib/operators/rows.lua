@@ -131,13 +131,18 @@ end
 --- cross_entropy_backward(dloss, x, target, lse, ignored) -> dx
 M.cross_entropy_backward = row_kernel("cross_entropy_backward", sharp_gradient)
 
+local LONG <const> = 32768 -- columns up to which registers hold the row of a loss
+
 --- The same with that share of each target spread over all columns.
 M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
   function(row, x, target, smoothing, ignored)
     row:expect_once "target"
     local picked = row:pick("x", target, target ~= ignored)
+    local mean
+    if row:length() > LONG then mean = row:mean(x) end -- ptxas spills with it behind the others
     local top, sum = row:max_and_sum_exp(x, picked)
-    local goal = (1.0 - smoothing) * picked + smoothing * row:mean(x)
+    if row:length() <= LONG then mean = row:mean(x) end
+    local goal = (1.0 - smoothing) * picked + smoothing * mean
     return loss_of(row, top + log(sum), goal, target, ignored)
   end)
 
