@@ -203,7 +203,7 @@ local function check_args(launch, refuse)
     local n = #arg.tensors
     local is_right = arg.is_list and n > 0 or not arg.is_list and n <= 1
     for _, t in ipairs(arg.tensors) do is_right = is_right and launch.spans[t.span] end
-    if not is_right then damaged(refuse, "an argument is none") end
+    if not is_right then damaged(refuse, "an argument does not fit its tensors") end
   end
 end
 
@@ -221,7 +221,7 @@ local function read_captured(bytes, refuse)
     damaged(refuse, "it ends too early")
   end
   local launch = header(json.decode(bytes:sub(at, at + n - 1)))
-    or damaged(refuse, "its header is none")
+    or damaged(refuse, "its header does not describe a launch")
   launch.ir = bytes:sub(at + n, at + n + n_ir - 1)
   return launch, bytes:sub(at + n + n_ir, -SUM_BYTES - 1)
 end
@@ -293,7 +293,7 @@ local function read_exported(bytes, refuse)
   launch.deterministic, launch.prints_as_run = flags & 4 ~= 0, false
   launch.static_shapes, launch.options, launch.scripts = false, {}, {}
   settle_args(launch, values, lengths, has_data == 1)
-  launch = header(launch) or damaged(refuse, "its header is none")
+  launch = header(launch) or damaged(refuse, "its header does not describe a launch")
   launch.ir = ir
   return launch, bytes:sub(at + n_device + n_ir, -SUM_BYTES - 1)
 end
