@@ -40,11 +40,13 @@ end
 function M.compare_scaled(A, SFA, B, SFB, C, V, step)
   local K = size(A, 1)
   local error = device().sm and (K + 1) * 2.0 ^ -23 or K // V * 2.0 ^ -24
+  local function row(t, i) return t(i, _):totable() end
   for i = 0, size(C, 0) - 1, step do
+    local a, sfa = row(A, i), row(SFA, i)
     for j = i % 7, size(C, 1) - 1, 7 do
-      local sum, sizes = 0.0, 0.0
+      local sum, sizes, b, sfb = 0.0, 0.0, row(B, j), row(SFB, j)
       for k = 0, K - 1 do
-        local p = A[{ i, k }] * B[{ j, k }] * SFA[{ i, k // V }] * SFB[{ j, k // V }]
+        local p = a[k + 1] * b[k + 1] * sfa[k // V + 1] * sfb[k // V + 1]
         sum, sizes = sum + p, sizes + math.abs(p)
       end
       if math.abs(C[{ i, j }] - sum) > error * sizes then

@@ -8,9 +8,7 @@ local EPSILON <const> = 1e-3
 local function data(dtype, ...) return randn(dtype, row_major{...}) end
 
 local function row_of(t, r, n)
-  local out = {}
-  for i = 0, n - 1 do out[i] = t[{r, i}] end
-  return out
+  return table.move(t(r, _):totable(), 1, n, 0, {})
 end
 
 local function sum_of(n, f)
@@ -31,10 +29,10 @@ end
 local function worst_of(got, n, want)
   local worst = 0
   for r = 0, R - 1 do
-    local wanted = want(r)
+    local wanted, row = want(r), row_of(got, r, size(got, 1))
     for i = 0, type(wanted) == "table" and n - 1 or 0 do
       local w = type(wanted) == "table" and wanted[i] or wanted
-      worst = math.max(worst, math.abs(got[{r, i}] - w) / math.max(1, math.abs(w)))
+      worst = math.max(worst, math.abs(row[i] - w) / math.max(1, math.abs(w)))
     end
   end
   return worst
@@ -165,8 +163,8 @@ end
 -- {====== Gradients ======
 
 local function dot(a, b)
-  local sum = 0.0
-  for i = 0, size(a) - 1 do sum = sum + a[i] * b[i] end
+  local sum, x, y = 0.0, view(a, layout(size(a))):totable(), view(b, layout(size(b))):totable()
+  for i, v in ipairs(x) do sum = sum + v * y[i] end
   return sum
 end
 
