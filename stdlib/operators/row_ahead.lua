@@ -17,10 +17,11 @@ local function ask_inputs(p, given, row, first, n)
   end
 end
 
---- Asks for the block's part of the row that comes p.ahead rows after its own.
-function M.row(p, given, part, row, n_rows)
+--- Asks for the row that comes p.ahead rows after that of the block. PTX wants a multiple of 16
+--- bytes, so what is beyond the last 16 elements is not asked for.
+function M.row(p, given, row, n_rows)
   if threadIdx.x == 0 and row + p.ahead < n_rows then
-    ask_inputs(p, given, row + p.ahead, part * (p.columns // p.parts), p.columns // p.parts)
+    ask_inputs(p, given, row + p.ahead, 0, p.columns // 16 * 16)
   end
 end
 

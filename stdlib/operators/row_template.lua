@@ -54,7 +54,7 @@ local function make_direct(p)
     thread.waits = p.parts > 1 and not p.is_flat
     if thread.waits then cluster_arrive() end
     begin_grid(p)
-    if p.ahead then ahead.row(p, given_, thread.part, blockIdx.x // p.parts, n_rows) end
+    if p.ahead then ahead.row(p, given_, blockIdx.x, n_rows) end
     if p.each == 1 then
       return passes.do_row(p, in_row(p, thread, blockIdx.x // p.parts, 0, given_, n_rows), results)
     end
