@@ -1,6 +1,7 @@
 -- row_pass.lua: the passes of a row_kernel over a thread's part of a row. Each calls the function
 -- for all elements: one for each reduction, and a last one that stores what the function returns.
 local internal = ...
+local anew = require "cuttle.row_anew"
 local methods = require "cuttle.row_methods"
 local reducer = require "cuttle.row_reduce"
 local slots = require "cuttle.row_slots"
@@ -119,43 +120,16 @@ local function read(p, from, v, is_in)
   return now
 end
 
--- A held vector as words of which the compiler knows nothing. Else it keeps what the pass before
--- has made of them, an f32 for each element, in twice the registers.
-local function anew(p, held)
-  if held.dtype.bytes ~= 2 or p.width % 2 ~= 0 then return held end
-  local now, words = fragment(held.dtype, p.width), fragment(u32, p.width // 2)
-  copy(held, now)
-  local of_held = recast(now, u32)
-  for i = 0, p.width // 2 - 1 do
-    words[i] = internal.kernel.ptx("mov.b32 $word, $from;", { word = u32 }, { from = of_held[i] },
-      function(from) return from end)
-  end
-  return recast(words, held.dtype)
-end
-
--- A held vector of bf16 as f32, by other instructions than casts have. ptxas sees through moves,
--- and would keep what casts of the pass before have made.
-local function widened(p, held)
-  local now, wide = fragment(held.dtype, p.width), fragment(f32, p.width)
-  copy(held, now)
-  local words = recast(now, u32)
-  for i = 0, p.width // 2 - 1 do
-    wide[2 * i] = bitcast(byte_perm(words[i], u32(0), u32(0x1044)), f32)
-    wide[2 * i + 1] = bitcast(byte_perm(words[i], u32(0), u32(0x3244)), f32)
-  end
-  return wide
-end
-
 -- The vectors of a pass: what is not held is read.
 local function vectors_of(p, thread, j, v, is_in)
   local now = {}
   for i, x in ipairs(thread.inputs) do
     if x.held and p.widens and thread.n_passes % 2 == 0 then
-      now[i] = widened(p, x.held(_, j))
+      now[i] = anew.widened(p, x.held(_, j))
     elseif x.held then
-      now[i] = p.reads_anew and anew(p, x.held(_, j)) or x.held(_, j)
+      now[i] = p.reads_anew and anew.words(p, x.held(_, j)) or x.held(_, j)
     elseif x.kept then
-      now[i] = anew(p, x.kept(_, j))
+      now[i] = anew.words(p, x.kept(_, j))
     elseif x.is_in_slots then
       now[i] = slots.read(p, thread.ring, i, j)
     elseif x.staged then
