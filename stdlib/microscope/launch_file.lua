@@ -189,7 +189,7 @@ local function divide(launch, data, refuse)
   local at, fits = 1, true
   for _, span in ipairs(launch.spans) do
     local n = span.has_data and span.bytes - span.lead or 0
-    fits = fits and n >= 0
+    fits = fits and span.lead <= span.bytes
     span.data = data:sub(at, at + n - 1)
     at = at + n
   end

@@ -21,12 +21,12 @@ local launch = launch_file.read(captured)
 
 local POINTER <const> = 0x7f0000000010
 
--- The first n of saxpy's slots: a, then of each tensor its address and extent.
-local function exported(version, data, n)
+-- The first n of saxpy's slots: a, then of each tensor its address and extent. `bytes`: of x.
+local function exported(version, data, n, bytes)
   n = n or 5
   local head = ("<c8" .. ("I8"):rep(10)):pack("CUTTLESL", version, #launch.ir, n, 4, 1, 1, 2, 64, 4,
     #data > 0 and 1 or 0)
-  local values, lengths = { 7, POINTER, N, POINTER, N }, { 0, 4 * N, 0, 4 * N, 0 }
+  local values, lengths = { 7, POINTER, N, POINTER, N }, { 0, bytes or 4 * N, 0, 4 * N, 0 }
   local slots = ("<" .. ("i8"):rep(n))
   return sealed(head .. slots:pack(table.unpack(values, 1, n))
     .. slots:pack(table.unpack(lengths, 1, n)) .. "H200" .. launch.ir .. data)
@@ -55,6 +55,7 @@ local function refuses(name, bytes, part)
 end
 refuses("another version", exported(3, ""), "exported kernel of version 3; this library reads 2")
 refuses("too few data", exported(2, "ddd"), "its data do not fit")
+refuses("memory that ends before it begins", exported(2, "", 5, -1), "its data do not fit")
 refuses("another number of slots", exported(2, "", 4), "has other values than its kernel expects")
 refuses("no launch", "return 1", "the file holds no launch")
 
