@@ -256,8 +256,8 @@ function attention_decode(Q, K, V, options) end
 --- row:reduce(v, f, init), row:max_and_sum_exp(v, element), row:softmax(v),
 --- row:mean_and_variance(v), and row:draw(w, u), a random column. row:column(), row:index() and
 --- row:length() are the element's place, and row:is_column(column) says whether the row has a
---- column; row:at("x", column) is another element of the argument x,
---- and row:pick("x", column) one that is the same for all elements, read before the first reduction.
+--- column. row:at("x", column) is another element of the argument x, and row:pick("x", column) one
+--- that is the same for all elements, read before the first reduction.
 --- row:once(v) makes a result with one value for each row, and row:column_sum(v) one with the sum
 --- over all rows.
 --- row:group_max(v, n), group_min and group_sum reduce over groups of n columns, and
