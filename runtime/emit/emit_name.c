@@ -83,7 +83,7 @@ static bool is_in(const char *list, const char *text) {
 }
 
 static bool is_reserved(const char *text) {
-  return is_in(words, text) || is_in(&helpers.before, text);
+  return is_in(words, text) || is_in((const char *)&helpers, text);
 }
 
 static CtName *find(CtNames *names, const char *text, size_t len) {
