@@ -20,8 +20,8 @@ static CtStatus compile_text(const Kernel *k, const char *source, CtErr *err) {
   return status;
 }
 
-/* Where the file's names have this one, behind the last number that was chosen for it as a base; if it is new, it is put
-   there, with 1. A script may make thousands of kernels of one name: so the number is known at once. */
+/* The place of this name among the file's. Before it stands the last number that was chosen for it as a base, of a new
+   name 1. A script may make thousands of kernels of one name: so the number is known at once. */
 static CtStatus place_of(CuttleState *s, const char *name, size_t *place, bool *is_new,
                          CtErr *err) {
   StateEmit *e = &s->emit;

@@ -139,7 +139,7 @@ M.smooth_cross_entropy = row_kernel("smooth_cross_entropy",
     row:expect_once "target"
     local picked = row:pick("x", target, target ~= ignored)
     local mean
-    if row:length() > LONG then mean = row:mean(x) end -- ptxas spills with it behind the others
+    if row:length() > LONG then mean = row:mean(x) end -- later, it would spill
     local top, sum = row:max_and_sum_exp(x, picked)
     if row:length() <= LONG then mean = row:mean(x) end
     local goal = (1.0 - smoothing) * picked + smoothing * mean
