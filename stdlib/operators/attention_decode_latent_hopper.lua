@@ -120,6 +120,15 @@ local function each_tile(piece, n, f)
   end
 end
 
+-- The same where the slot is known at run time only: so the code for a tile is there once.
+local function each_in_turn(piece, n, f)
+  local slot = i32(0)
+  for at in range(0, piece.last - piece.first, KEYS) do
+    f(piece.last - piece.first - at, slot)
+    slot = (slot + 1) % n
+  end
+end
+
 -- {====== A warp that loads ======
 
 local Loader = {}
@@ -396,7 +405,7 @@ end
 local Sums = {}
 Sums.__index = Sums
 
--- The first one's warps load.
+-- The first one's warps load. `number` is known at run time only: so both groups share their code.
 local function new_sums(variant, plan, args, smem, bars, number)
   local thread = threadIdx.x % GROUP
   local pv, O = plan.PV:get_slice(thread), fragment(f32, plan.PV:partition_shape_C{ROWS, COLUMNS})
@@ -407,14 +416,17 @@ local function new_sums(variant, plan, args, smem, bars, number)
     O = O, all_O = variant.loader and view(O, layout{{2, 2, COLUMNS // 8}, 1, 1}) or O,
     place_O = pv:partition_C(identity_tensor{ROWS, COLUMNS}), parity = load.parities(0),
     all = named_barrier(3 + number, GROUP),
-    loader = number == 0 and not variant.loader and new_loader(variant, args, smem, bars,
+    each_tile = variant.loader and each_tile or each_in_turn,
+    loader = not variant.loader and new_loader(variant, args, smem, bars,
       of_first_lane(thread // WARP)) }, Sums)
 end
 
--- f(loader) in a group that loads, if `is_time`.
+-- f(loader) in the group that loads, if `is_time`.
 function Sums:let_load(is_time, f)
   if self.loader then
-    if is_time then f(self.loader) end
+    if self.number == 0 then
+      if is_time then f(self.loader) end
+    end
   end
 end
 
@@ -456,12 +468,10 @@ end
 function Sums:step(piece, left, slot)
   local n_slots = self.variant.slots
   local first, after = piece.last - left, (slot + 1) % n_slots
-  if slot == 0 then
-    self:let_load(first == piece.first and left > KEYS, function(loader)
-      self.bars.scored[0]:wait(self.parity.of(0))
-      loader:others(piece, first + KEYS)
-    end)
-  end
+  self:let_load(first == piece.first and left > KEYS, function(loader)
+    self.bars.scored[0]:wait(self.parity.of(0))
+    loader:others(piece, first + KEYS)
+  end)
   self.bars.ready[slot]:wait(self.parity.of(slot))
   local by = self:read(self.smem.factors, slot)
   if vote_any(by[0] ~= 1.0 or by[1] ~= 1.0) then softmax.scale_rows(self.all_O, by) end
@@ -483,7 +493,7 @@ end
 
 function Sums:compute(piece)
   clear(self.O)
-  each_tile(piece, self.variant.slots, function(left, slot) self:step(piece, left, slot) end)
+  self.each_tile(piece, self.variant.slots, function(left, slot) self:step(piece, left, slot) end)
 end
 
 -- The thread's part of the results, or of partial ones.
@@ -569,15 +579,12 @@ function M.make(variant)
     if group == 0 then
       setmaxnreg(variant.registers[1])
       score_all(variant, plan, args, smem, bars, met, k_scale, c)
-    elseif group == 1 then
-      setmaxnreg(variant.registers[2])
-      sum_all(variant, plan, args, smem, bars, met, 0)
     elseif variant.loader and group == GROUPS then
       setmaxnreg(variant.loader)
       load.all(variant, args, smem, bars, own)
     else
       setmaxnreg(variant.registers[2])
-      sum_all(variant, plan, args, smem, bars, met, 1)
+      sum_all(variant, plan, args, smem, bars, met, group - 1)
     end
     if variant.cluster > 1 then sync_cluster() end -- others may still arrive here
   end, { min_blocks = 1 })

@@ -18,7 +18,7 @@ local KEYS <const> = 64
 --- The module for a variant or a configuration.
 function M.of(variant) return variant.narrow and widen or by_rows end
 
---- Parities of the slots' barriers. Slots are constants where products use them, so that the
+--- Parities of the slots' barriers. Slots are constants where most products use them, so that the
 --- addresses that these take are, too.
 function M.parities(bits)
   local held = i32(bits)
