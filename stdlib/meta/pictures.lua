@@ -154,10 +154,10 @@ function capture(launch, file, options) end
 --- The first result is a launcher like those of k:prepare: call it, or pass it to `profile`,
 --- `trace` or `timeline`. The second result is a table of the launch's arguments on the current
 --- device; it leaves out constants, and entries of tables are separate arguments. The third is a
---- table of further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why` and
---- `has_data`. For a graph, the second result is a list of its regions of memory, as tensors of u8,
---- and the third has `launches`, a list of such tables. Files from unknown authors
---- are safe to read. With `{trust = true}`, you declare that you trust the
+--- table of further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why`,
+--- `has_data`, and `left_out`, a text that says what of the file was not used. For a graph, the
+--- second result is a list of its regions of memory, as tensors of u8, and the third has
+--- `launches`, a list of such tables, and `left_out`. Files from unknown authors are safe to read. With `{trust = true}`, you declare that you trust the
 --- author. Then the file's options and CUDA C are passed to NVRTC, and the launch's memory is not
 --- limited.
 ---
