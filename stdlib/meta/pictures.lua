@@ -157,9 +157,9 @@ function capture(launch, file, options) end
 --- table of further information: `kernel`, `chunk`, `line`, `grid`, `block`, `device`, `why`,
 --- `has_data`, and `left_out`, a text that says what of the file was not used. For a graph, the
 --- second result is a list of its regions of memory, as tensors of u8, and the third has
---- `launches`, a list of such tables, and `left_out`. Files from unknown authors are safe to read. With `{trust = true}`, you declare that you trust the
---- author. Then the file's options and CUDA C are passed to NVRTC, and the launch's memory is not
---- limited.
+--- `launches`, a list of such tables, and `left_out`. Files from unknown authors are safe to read.
+--- With `{trust = true}`, you declare that you trust the author. Then the file's options and CUDA C
+--- are passed to NVRTC, and the launch's memory is not limited.
 ---
 ---     > twice = kernel("twice", function(x, y) y[threadIdx.x] = x[threadIdx.x] * 2 end)
 ---     > file = os.tmpname()
