@@ -1,5 +1,6 @@
 -- Rows that stay in shared memory while blocks take them in turns, against plain Lua: as many rows as
 -- blocks, and more; one block for a row or a pair; in place; two arguments; a draw.
+-- needs sm_90a
 local rows = require "cuttle.rows"
 local COLUMNS <const> = 131072
 
