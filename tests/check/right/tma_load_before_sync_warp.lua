@@ -10,6 +10,7 @@ local both = kernel("both", function(x, y)
     end
     full[i]:wait(0)
     y[32 * i + t] = s[{t % 8, t // 8}]
+    fence_proxy_async()
     sync_warp()                                            -- all lanes have read
   end
 end)
