@@ -183,6 +183,10 @@ for _, name in ipairs { "attention_decode latent, pairs", "attention_decode late
       "a block's first tiles go to slots that are empty")
   end
 end
+for _, name in ipairs { "attention_decode latent, pairs", "attention_decode latent hopper" } do
+  add_all(name, { "fence_proxy_async() #3", "fence_proxy_async() #5" }, "elsewhere",
+    "320 keys, whose last tile is whole: groups with sums have a fence for a tile that is cut")
+end
 add_all("attention_decode latent hopper", { "the wait for an mbarrier 'shared_7' #5",
   "the wait for an mbarrier 'shared_7' #6", "the wait for an mbarrier 'shared_7' #7" }, "needless",
   "all groups of the block met where the piece before ended; in pairs it is found")
