@@ -19,11 +19,6 @@ local function widened(list)
   return out
 end
 
-local function check_row(row)
-  if type(row) == "table" and getmetatable(row) == Row then return end
-  fail("a method of the row was called with '.'; write ':', as in row:sum(x)")
-end
-
 --- A value that can be stored, in the type that arithmetic has it in.
 function M.storable(value, what)
   local kind = tiles.type_name(value)
@@ -40,7 +35,6 @@ end
 
 -- The results of the next reduction, or what was given where they are not known yet.
 local function reduction(row, kind, values, more)
-  check_row(row)
   row.seen = row.seen + 1
   check_reached(row.seen, "a reduction")
   if #values == 0 or values[1] == nil then fail("a reduction without values, as in row:sum()") end
@@ -71,14 +65,12 @@ function Row:max(...) return reduction(self, "max", { ... }) end
 function Row:min(...) return reduction(self, "min", { ... }) end
 
 function Row:mean(...)
-  check_row(self)
   local sums = { self:sum(...) }
   for i, sum in ipairs(sums) do sums[i] = sum * (1.0 / self.n_columns) end
   return table.unpack(sums)
 end
 
 function Row:reduce(value, combine, init)
-  check_row(self)
   if type(combine) ~= "function" then
     fail("row:reduce's argument 2 is of type %s; expected a function of two values, as in "
       .. "row:reduce(v, function(a, b) return a * b end, 1.0)", tiles.type_name(combine))
@@ -93,7 +85,6 @@ end
 -- are 0. u, an f64 from [0, 1), is the row's random number. With `how`, of row_choices.lua, where
 -- draws_at_once says so: `weight` is what weights are made of, once its largest value is known.
 function Row:draw(weight, u, how)
-  check_row(self)
   local w, more = as_float(weight), { u = u, is_draw = true, stand_in = { i32(-1) } }
   for key, value in pairs(how or {}) do more[key] = value end
   return reduction(self, how and "max" or "add", { w }, more)
@@ -111,7 +102,6 @@ end
 
 -- The result of the next reduction of groups, or the value where it is not known yet.
 local function in_group(row, kind, what, value, n)
-  check_row(row)
   check_group(n, what, kind == "swap" and 2 or 1)
   row.n_groups = row.n_groups + 1
   check_reached(row.n_groups, what)
@@ -136,7 +126,6 @@ end
 
 -- A result with one value for each group of n columns, that of the group's first one.
 function Row:group_once(value, n)
-  check_row(self)
   check_group(n, "row:group_once", 1)
   self.sizes[#self.sizes + 1] = n
   return { group = M.storable(value, "row:group_once's argument 1"), n = n }
@@ -151,7 +140,6 @@ end
 
 -- exp(v), the fast one if all elements of the row's inputs are narrow.
 function Row:exp(v)
-  check_row(self)
   if self.is_narrow then return fast.exp(v) end
   return exp(v)
 end
@@ -214,15 +202,11 @@ local function mean_of_equal_parts(row, v, dtype)
   return mean_of(sum, row.n_columns), mean_of(squares, row.n_columns)
 end
 
-function Row:max_and_sum_exp(value, element)
-  check_row(self)
-  return max_and_sum_exp(self, value, element)
-end
+function Row:max_and_sum_exp(value, element) return max_and_sum_exp(self, value, element) end
 
 -- exp(v) / the sum of exp(v) over the row. Where threads have kept the powers that they added, each
 -- to a base that its vector has, the last pass computes one power for each vector.
 function Row:softmax(value)
-  check_row(self)
   local top, sum = max_and_sum_exp(self, value, nil, true)
   local scale, kept = 1.0 / sum, self.place.kept and self.place.kept[self.seen]
   if not kept then return self:exp(as_float(value) - top) * scale end
@@ -234,7 +218,6 @@ end
 -- The mean and the mean of (v - mean)^2: in two steps if a block has the row, where a warp has the
 -- squares of distances from its own mean; else one after the other.
 function Row:mean_and_variance(value)
-  check_row(self)
   local v, dtype = as_float(value)
   if not self.has_two_steps then
     local mean = self:mean(v)
@@ -276,14 +259,12 @@ end
 
 -- The element of the named input in that column of the row.
 function Row:at(name, column)
-  check_row(self)
   return element_at(self, name, column, self.note_at, function(slice, at) return slice[at] end)
 end
 
 -- t[{first, column}] of a table (rows, columns) whose columns go with those of the row: `each`
 -- columns of the row in turn have one of the table. A vector reads all of its own at once.
 function Row:along(t, first, column, each)
-  check_row(self)
   local width, words, e = self.place.width, self.place.words, self.place.element
   local n = words and width // each or 1
   local rest = n < 2 and n or size(t, 1) % n
@@ -302,7 +283,6 @@ end
 
 -- The extent of a table's mode, from 0 on, known before the launch.
 function Row:extent(name, mode)
-  check_row(self)
   for _, input in ipairs(self.names) do
     if input.name == name and input.kind == "table" and input.extent[mode + 1] then
       return input.extent[mode + 1]
@@ -313,7 +293,6 @@ end
 
 -- That an argument has one value for each row, or for all.
 function Row:expect_once(name)
-  check_row(self)
   for _, input in ipairs(self.names) do
     local is_wide = input.kind == "elements" or input.kind == "columns"
     if input.name == name and is_wide and self.n_columns > 1 then
@@ -325,7 +304,6 @@ end
 -- 24 random bits of the element's row and column, an i32. Four neighbours of a vector share a call
 -- of Philox.
 function Row:random(seed, stream)
-  check_row(self)
   self.n_random = self.n_random + 1
   check_reached(self.n_random, "row:random")
   local column, e, words = self.at_column, self.place.element, self.place.words
@@ -337,34 +315,22 @@ function Row:random(seed, stream)
   return dropping.bits(words[key], e % 4)
 end
 
-function Row:length()
-  check_row(self)
-  return self.n_columns
-end
+function Row:length() return self.n_columns end
 
-function Row:column()
-  check_row(self)
-  return self.at_column
-end
+function Row:column() return self.at_column end
 
-function Row:index()
-  check_row(self)
-  return self.at_row
-end
+function Row:index() return self.at_row end
 
-function Row:column_sum(value)
-  check_row(self)
+function Row.column_sum(_, value)
   return { column = M.storable(value, "row:column_sum's argument") }
 end
 
-function Row:once(value)
-  check_row(self)
+function Row.once(_, value)
   return { once = M.storable(value, "row:once's argument") }
 end
 
 -- A value for the passes from here on: computed in the first of them, then kept in registers.
 function Row:keep(value)
-  check_row(self)
   self.kept = self.kept + 1
   check_reached(self.kept, "row:keep")
   local wide = internal.kernel.widened(value)
@@ -374,7 +340,6 @@ end
 -- What make() returns in the row's first call, the same for all elements of the row: it depends on
 -- no reduction, and is made before the passes.
 local function made_once(row, what, make)
-  check_row(row)
   row.n_kept_once = row.n_kept_once + 1
   check_reached(row.n_kept_once, what)
   if row.seen > 0 then
@@ -394,7 +359,6 @@ end
 
 -- Has the row this column?
 function Row:is_column(column)
-  check_row(self)
   return column >= 0 and column < self.n_columns
 end
 
@@ -441,10 +405,23 @@ function M.new(p, thread, known, column, keeper, known_groups, place)
     is_row = pick_if(p, thread) }, Row)
 end
 
+-- {====== Calls ======
+
+local function check_row(row)
+  if type(row) == "table" and getmetatable(row) == Row then return end
+  fail("a method of the row was called with '.'; write ':', as in row:sum(x)")
+end
+
 --- The names of the row's methods.
 M.names = {}
-for name in pairs(Row) do
-  if name ~= "__index" then M.names[#M.names + 1] = name end
+for name, method in pairs(Row) do
+  if name ~= "__index" then
+    M.names[#M.names + 1] = name
+    Row[name] = function(row, ...)
+      check_row(row)
+      return method(row, ...)
+    end
+  end
 end
 
 return M
