@@ -49,26 +49,10 @@ end
 
 -- {====== Philox ======
 
--- Of numbers alone: a reference on the host asks for one draw of each element.
-local function philox_of_numbers(seed, offset, stream)
-  local key_0, key_1 = seed & LOW, seed >> 32
-  local a, b, c, d = offset & LOW, offset >> 32, stream & LOW, stream >> 32
-  for _ = 1, ROUNDS do
-    local p, q = a * FACTOR_0, c * FACTOR_1
-    a, b, c, d = q >> 32 ~ b ~ key_0, q & LOW, p >> 32 ~ d ~ key_1, p & LOW
-    key_0, key_1 = key_0 + STEP_0 & LOW, key_1 + STEP_1 & LOW
-  end
-  return a, b, c, d
-end
-
 local function philox(seed, offset, stream, name)
   check_integer(seed, "the seed", name)
   check_integer(offset, "the offset", name)
   check_integer(stream, "the stream", name)
-  if is_number(seed) and is_number(offset) and is_number(stream)
-    and not internal.kernel.is_tracing() then
-    return philox_of_numbers(seed, offset, stream)
-  end
   local key_0, key_1 = words_of(seed)
   local a, b = words_of(offset)
   local c, d = words_of(stream)
