@@ -38,7 +38,7 @@ local function matrix(rows, columns, text_of)
   return table.concat(out)
 end
 
---- cell(at) is the text of the element at the index `at` of the layout. A vector is one row, so its
+--- cell(at) gives the element at the index `at` of the layout, as text. A vector is one row, so its
 --- only mode is the columns.
 function M.elements(l, cell)
   local n_modes, out = rank(l), {}
